@@ -49,6 +49,7 @@ import { importFromServers, startBulkImports } from "./resources/bulk-imports/wo
 import { watchJobs } from "./resources/ci/timed.ts";
 import { startTracer } from "./resources/discussions/worker.ts";
 import { startArchivist, writeArchives } from "./resources/exports/worker.ts";
+import { foreignLines } from "./resources/gitlab-archives/foreign.ts";
 import type { AppEventName, AppEventOf, AppListener } from "./resources/hooks/app-events.ts";
 import { Listeners, type Unsubscribe } from "./resources/hooks/listeners.ts";
 import { callHooks, startHookCaller } from "./resources/hooks/worker.ts";
@@ -417,7 +418,7 @@ async function start(
       readMetrics,
       runSchedules: () => runDue(scheduling),
       runPipelines: () => makePipelines(scheduling),
-      runArchives: () => writeArchives(working),
+      runArchives: () => writeArchives({ ...working, foreignLines }),
       updateMirrors: async () =>
         (await importFromUrls(mirroring)) +
         (await importFromServers(mirroring)) +
@@ -463,7 +464,7 @@ async function start(
             () => startTracer(working),
             () => startConverter(working),
             () => startPipelines(scheduling),
-            () => startArchivist(working),
+            () => startArchivist({ ...working, foreignLines }),
             () => watchJobs(working),
             () => startScheduler(scheduling),
             () => sweepInBackground(admin(), onSwept, onError),

@@ -3,7 +3,12 @@ export type { ApplicationRecord } from "./admin/applications.ts";
 export type { AuditRecord } from "./admin/audit.ts";
 export type { DependencyScan } from "./admin/dependencies.ts";
 export type { GroupChange, GroupRecord } from "./admin/groups.ts";
-export type { GitlabImport, ImportProgress, ImportReport } from "./admin/imports.ts";
+export type {
+  GitlabImport,
+  ImportProgress,
+  ImportReport,
+  RepositoryImport,
+} from "./admin/imports.ts";
 export type { Admin } from "./admin/index.ts";
 export type { TaskRecord, WorkerRecord } from "./admin/jobs.ts";
 export type { MemberRecord, MemberSource } from "./admin/members.ts";

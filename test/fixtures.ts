@@ -417,6 +417,7 @@ const FIXTURES: Record<string, Fixture> = {
   "Imports from other servers": {
     params: { import_id: async () => 1, entity_id: async () => 1 },
   },
+  "Imports from GitHub": {},
   "Broadcast messages": {
     create: async (app, count) => {
       for (const message of numbered(count, (at) => `message ${at}`)) {

@@ -1,6 +1,6 @@
 import { readFile } from "node:fs/promises";
 import { type Command, Option } from "commander";
-import type { ImportReport } from "../../src/index.ts";
+import type { Admin, GitlabImport, ImportReport } from "../../src/index.ts";
 import { type DatabaseOptions, databaseOption, nameOf, withAdmin } from "../database.ts";
 import { Failure, UsageError } from "../errors.ts";
 import { askSecret, JSON_OPTION, type JsonOptions, print, progressBar } from "../ui.ts";
@@ -11,6 +11,7 @@ interface ImportOptions extends DatabaseOptions, JsonOptions {
   tokenFile?: string;
   group?: string;
   project?: string;
+  repo?: string;
   into?: string;
   path?: string;
   as?: string;
@@ -19,7 +20,7 @@ interface ImportOptions extends DatabaseOptions, JsonOptions {
 /** Failures that are printed one by one. */
 const SHOWN = 20;
 
-/** Adds `import gitlab`. */
+/** Adds `import` with a command for each kind of server. */
 export function addImportCommands(program: Command): void {
   const importing = program
     .command("import")
@@ -65,6 +66,40 @@ Examples:
   $ pm-cli import gitlab --url https://gitlab.example.com --token-file token --project acme/site --into acme --json`,
     )
     .action(importFromGitlab);
+
+  for (const [name, title] of [
+    ["github", "GitHub"],
+    ["gitea", "Gitea or Forgejo"],
+  ] as const) {
+    const isGithub = name === "github";
+    importing
+      .command(name)
+      .description(`import a repository with issues, pull requests and releases from ${title}`)
+      .addOption(databaseOption())
+      .option("--url <url>", `address of the server${isGithub ? "; default: github.com" : ""}`)
+      .addOption(
+        new Option("--token <token>", "access token that may read the repository").env(
+          "PM_IMPORT_TOKEN",
+        ),
+      )
+      .addOption(new Option("--token-file <file>", "file with that token").conflicts("token"))
+      .option("--repo <repo>", "repository to import: its owner and name there")
+      .option("--into <group>", "group to put it into: its full path here")
+      .option("--path <path>", "its path here, if it is to be another one")
+      .option("--as <username>", "administrator who imports; default: the oldest one")
+      .option(...JSON_OPTION)
+      .addHelpText(
+        "after",
+        `
+People are the users of the address that they show there; above what others have written stands who it was. An import
+that was interrupted goes on when the command is run again, and a later one takes what is new. On a terminal, the token is
+asked for.
+
+Examples:
+  $ PM_IMPORT_TOKEN=… pm-cli import ${name}${isGithub ? "" : " --url https://gitea.example.com"} --repo octo/site --into acme`,
+      )
+      .action((options: ImportOptions) => importRepository(name, options));
+  }
 }
 
 async function tokenOf({ token, tokenFile }: ImportOptions): Promise<string> {
@@ -86,15 +121,40 @@ async function tokenOf({ token, tokenFile }: ImportOptions): Promise<string> {
 }
 
 async function importFromGitlab(options: ImportOptions): Promise<void> {
-  const { db, url, group, project, into, path, as } = options;
+  const { url, group, project } = options;
   if (url === undefined) throw new UsageError("--url is required");
   if (group === undefined && project === undefined) {
     throw new UsageError("--group or --project is required");
   }
+  const what = { ...(group !== undefined && { group }), ...(project !== undefined && { project }) };
   const token = await tokenOf(options);
+  await runImport(options, (admin, more) =>
+    admin.imports.fromGitlab({ url, token, ...what, ...more }),
+  );
+}
+
+async function importRepository(name: "github" | "gitea", options: ImportOptions): Promise<void> {
+  const { url, repo } = options;
+  if (repo === undefined) throw new UsageError("--repo is required");
+  if (name === "gitea" && url === undefined) throw new UsageError("--url is required");
+  const token = await tokenOf(options);
+  await runImport(options, (admin, more) => {
+    if (name === "gitea") {
+      return admin.imports.fromGitea({ url: url as string, token, repo, ...more });
+    }
+    return admin.imports.fromGithub({ ...(url !== undefined && { url }), token, repo, ...more });
+  });
+}
+
+/** What the commands of all kinds of servers say of where it goes, and who is told. */
+type Common = Pick<GitlabImport, "into" | "path" | "as" | "onProgress">;
+
+async function runImport(
+  options: ImportOptions,
+  run: (admin: Admin, more: Common) => Promise<ImportReport>,
+): Promise<void> {
+  const { db, into, path, as } = options;
   const given = {
-    ...(group !== undefined && { group }),
-    ...(project !== undefined && { project }),
     ...(into !== undefined && { into }),
     ...(path !== undefined && { path }),
     ...(as !== undefined && { as }),
@@ -102,8 +162,8 @@ async function importFromGitlab(options: ImportOptions): Promise<void> {
   const report = await withAdmin(db, async (admin) => {
     const bar = await progressBar("Importing");
     try {
-      return await admin.imports.fromGitlab({
-        ...{ url, token, ...given },
+      return await run(admin, {
+        ...given,
         onProgress: ({ done, total }) => bar.update(done, total),
       });
     } finally {

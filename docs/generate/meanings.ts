@@ -80,6 +80,15 @@ const MEANINGS: Readonly<Record<string, string>> = {
   "Sharing/relation":
     "only groups that it is shared with itself, or only those that a group above it is shared with",
   "Exports and imports/relation": "the relation, by its name",
+  "Imports from GitHub/personal_access_token": "a token of GitHub that may read the repository",
+  "Imports from GitHub/repo_id": "the repository, by its id there",
+  "Imports from GitHub/new_name": "its name here. Default: as there",
+  "Imports from GitHub/target_namespace": "the group or user whose it becomes, by the full path",
+  "Imports from GitHub/github_hostname":
+    "the address of a GitHub of one's own. Default: `https://github.com`",
+  "Imports from GitHub/optional_stages":
+    "`collaborators_import: false` leaves collaborators out; `attachments_import` is refused; the others have no effect: all is taken",
+  "Imports from GitHub/project_id": "the project, by id",
   "Imports from other servers/configuration":
     "the address of the other server, and a token of it that may read what is imported",
   "Imports from other servers/entities":
@@ -962,7 +971,7 @@ const MEANINGS: Readonly<Record<string, string>> = {
   group_runners_enabled: "whether runners of its groups do its jobs: yes",
   html_emails_enabled: "whether mails say the same in HTML, too",
   import_sources:
-    "from where projects may be imported: `git` stands for repositories by URL; other sources don't exist here",
+    "from where projects may be imported: `git` stands for repositories by URL, `github` for GitHub; other sources don't exist here",
   infrastructure_access_level: "whether it has infrastructure, which there is none of; kept",
   ip_restriction_ranges: "addresses that may be used: any",
   issue_branch_template: "how branches of issues are named; kept",

@@ -65,6 +65,7 @@ export const TAGS: Readonly<Record<string, string>> = {
   GraphQL:
     'Operations of GraphQL: see [graphql.md](graphql.md). Errors are `{"errors": [{"message": …}]}`.',
   Groups: "Groups and subgroups.",
+  "Imports from GitHub": "Repositories of GitHub, brought here (docs/moving-in.md).",
   "Imports from other servers":
     "Groups and projects of another GitLab server, brought here (docs/moving-in.md).",
   "Issue links": "Relations between issues.",

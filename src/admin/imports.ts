@@ -7,6 +7,7 @@ import {
   readOptions,
   textOption,
 } from "../core/options.ts";
+import type { SourceType } from "../resources/bulk-imports/dialects.ts";
 import * as imports from "../resources/bulk-imports/queries.ts";
 import type { ImportProgress } from "../resources/bulk-imports/running.ts";
 import { type AdminContext, findUser } from "./context.ts";
@@ -26,6 +27,24 @@ export interface GitlabImport {
   /** The full path here of the group that it is put into. Default: the top for groups, the importer's namespace for projects. */
   into?: string;
   /** Its path here. Default: as there. */
+  path?: string;
+  /** The user name of who imports, an administrator. Others' work whom nobody here is becomes theirs. Default: the oldest one. */
+  as?: string;
+  /** Told how far it is. */
+  onProgress?: (progress: ImportProgress) => void;
+}
+
+/** Where a repository is imported from. */
+export interface RepositoryImport {
+  /** The address of the server, without the path of its API. Default for GitHub: `https://github.com`. */
+  url?: string;
+  /** A token of it that may read the repository. */
+  token: string;
+  /** The owner and the name of the repository there, such as `acme/site`. */
+  repo: string;
+  /** The full path here of the group that it is put into. Default: the importer's namespace. */
+  into?: string;
+  /** Its path here. Default: its name there. */
   path?: string;
   /** The user name of who imports, an administrator. Others' work whom nobody here is becomes theirs. Default: the oldest one. */
   as?: string;
@@ -73,51 +92,86 @@ export interface ImportAdmin {
    * @throws SourceError if the other server can't be read; SecretKeyError if there is no key for the token
    */
   fromGitlab(options: GitlabImport): Promise<ImportReport>;
+  /**
+   * Imports a repository with its issues, pull requests and releases from GitHub, as {@link fromGitlab} does.
+   *
+   * @throws as {@link fromGitlab}
+   */
+  fromGithub(options: RepositoryImport): Promise<ImportReport>;
+  /**
+   * {@link fromGithub} from a server of Gitea or Forgejo, whose `url` is needed.
+   *
+   * @throws as {@link fromGitlab}
+   */
+  fromGitea(options: RepositoryImport & { url: string }): Promise<ImportReport>;
 }
 
 const some = v.optional(textOption);
+const common = { into: some, path: some, as: some, onProgress: v.optional(functionOption) };
 const OPTIONS = optionsOf({
-  ...{ url: textOption, token: textOption, group: some, project: some, into: some, path: some },
-  ...{ as: some, onProgress: v.optional(functionOption) },
+  ...{ url: textOption, token: textOption, group: some, project: some, ...common },
 } satisfies OptionSchemas<GitlabImport>);
+const REPOSITORY = optionsOf({
+  ...{ url: some, token: textOption, repo: textOption, ...common },
+} satisfies OptionSchemas<RepositoryImport>);
+
+const GITHUB = "https://github.com";
 
 /** Creates {@link ImportAdmin}. */
-export function importAdmin({ store, now, secrets }: AdminContext): ImportAdmin {
-  return {
-    fromGitlab: async (options) => {
-      const {
-        url: address,
-        token,
-        as,
-        onProgress,
-        ...what
-      } = readOptions("imports.fromGitlab", OPTIONS, options) as GitlabImport;
-      const user = as === undefined ? await oldestAdmin(store) : await findUser(store, as);
-      if (!user) throw notFound("User");
-      const asked = askedFor(what, user.username);
-      // Few programs import.
-      const { entityOf, ownerOf, readUrl } = await import("../resources/bulk-imports/check.ts");
-      const { runImport } = await import("../resources/bulk-imports/run.ts");
-      const { Source } = await import("../resources/bulk-imports/source.ts");
-      const url = readUrl(address);
-      const { signal } = new AbortController();
-      const source = new Source({ url, token, allowLocal: true, now }, signal);
-      const sourceUserId = await ownerOf(source);
-      const given = {
-        ...{ userId: user.id, sourceUrl: url.href.replace(/\/+$/, ""), sourceUserId, token },
-        entities: [entityOf(asked)],
-      };
-      const id = await store.transaction(
-        async (db) =>
-          (await imports.takeUp(db, secrets, given)) ?? imports.insert(db, secrets, given, now()),
-      );
-      const settings = { store, now, secrets, outgoing: { allowLocal: true }, onProgress };
-      const errors: unknown[] = [];
-      await runImport({ ...settings, onError: (error) => errors.push(error) }, id, signal);
-      if (errors.length > 0) throw errors[0];
-      return reportOf(store, id);
-    },
+export function importAdmin(context: AdminContext): ImportAdmin {
+  const fromForge = (type: "github" | "gitea", name: string) => (options: RepositoryImport) => {
+    const read = readOptions(name, REPOSITORY, options) as RepositoryImport;
+    const { url = type === "github" ? GITHUB : undefined, repo, ...others } = read;
+    if (url === undefined) throw new ApiError(422, { message: "the url of the server is needed" });
+    if (!/^[^/]+\/[^/]+$/.test(repo)) {
+      throw new ApiError(422, {
+        message: "the repository is to be named by its owner and its name",
+      });
+    }
+    return importFrom(context, type, { ...others, url, project: repo });
   };
+  return {
+    fromGitlab: async (options) =>
+      importFrom(
+        context,
+        "gitlab",
+        readOptions("imports.fromGitlab", OPTIONS, options) as GitlabImport,
+      ),
+    fromGithub: async (options) => fromForge("github", "imports.fromGithub")(options),
+    fromGitea: async (options) => fromForge("gitea", "imports.fromGitea")(options),
+  };
+}
+
+async function importFrom(
+  { store, now, secrets }: AdminContext,
+  sourceType: SourceType,
+  { url: address, token, as, onProgress, ...what }: GitlabImport,
+): Promise<ImportReport> {
+  const user = as === undefined ? await oldestAdmin(store) : await findUser(store, as);
+  if (!user) throw notFound("User");
+  const asked = askedFor(what, user.username);
+  // Few programs import.
+  const { entityOf, ownerOf, readUrl } = await import("../resources/bulk-imports/check.ts");
+  const { DIALECTS } = await import("../resources/bulk-imports/dialects.ts");
+  const { runImport } = await import("../resources/bulk-imports/run.ts");
+  const { Source } = await import("../resources/bulk-imports/source.ts");
+  const url = readUrl(address);
+  const { signal } = new AbortController();
+  const dialect = DIALECTS[sourceType];
+  const source = new Source({ dialect, url, token, allowLocal: true, now }, signal);
+  const sourceUserId = await ownerOf(source);
+  const sourceUrl = url.href.replace(/\/+$/, "");
+  const from = { userId: user.id, sourceType, sourceUrl, sourceUserId, token };
+  const given = { ...from, entities: [entityOf(asked)] };
+  const id = await store.transaction(
+    async (db) =>
+      (await imports.takeUp(db, secrets, given)) ?? imports.insert(db, secrets, given, now()),
+  );
+  const settings = { store, now, secrets, outgoing: { allowLocal: true }, onProgress };
+  const errors: unknown[] = [];
+  await runImport({ ...settings, onError: (error) => errors.push(error) }, id, signal);
+  if (errors.length > 0) throw errors[0];
+  return reportOf(store, id);
 }
 
 /** What is to be imported. @throws ApiError 422 */

@@ -271,6 +271,12 @@ const steps = [
   `20261227-01-bulk-imports`,
   `20261228-01-helm`,
   `20261228-02-nuget`,
+  `20261230-01-mirrored-pipelines`,
+  `20261231-01-sign-ups`,
+  `20261231-02-sign-up-stays-closed`,
+  `20261231-03-links-of-invitations`,
+  `20261231-04-private-contributions`,
+  `20270101-01-imports-from-github`,
   `20270102-01-levels-of-features`,
 ];
 
@@ -301,7 +307,7 @@ const statements = [
   last_sign_in_at integer,
   current_sign_in_at integer,
   last_activity_on text
-, commit_email text, job_title text, pronouns text, discord text, github text, note text)`,
+, commit_email text, job_title text, pronouns text, discord text, github text, note text, include_private_contributions integer not null default 0)`,
   `CREATE UNIQUE INDEX users_username on users (lower(username))`,
   `CREATE UNIQUE INDEX users_email on users (lower(email))`,
   `CREATE TABLE namespaces (
@@ -1968,7 +1974,7 @@ const statements = [
   expires_at text,
   created_by_id integer references users (id) on delete set null,
   created_at integer not null,
-  updated_at integer not null,
+  updated_at integer not null, digest text,
   check ((namespace_id is null) <> (project_id is null))
 )`,
   `CREATE UNIQUE INDEX member_invitations_of_namespace on member_invitations (namespace_id, lower(email)) where namespace_id is not null`,
@@ -2004,7 +2010,7 @@ const statements = [
   user_id integer references users (id) on delete set null,
   error text,
   created_at integer not null
-, overwrites text, url text, credentials text)`,
+, overwrites text, url text, credentials text, kind text)`,
   `CREATE INDEX project_imports_by_user on project_imports (user_id)`,
   `CREATE UNIQUE INDEX project_exports_file_id on project_exports (file_id) where file_id is not null`,
   `CREATE TRIGGER project_exports_file_id_used after insert on project_exports begin update stored_files set unused_since = null where id = new.file_id and unused_since is not null; end`,
@@ -3046,7 +3052,7 @@ const statements = [
   token text,
   created_at integer not null,
   updated_at integer not null
-)`,
+, source_type text not null default 'gitlab')`,
   `CREATE INDEX bulk_imports_by_user on bulk_imports (user_id, created_at)`,
   `CREATE TABLE bulk_import_entities (
   id integer primary key autoincrement,
@@ -3094,6 +3100,25 @@ const statements = [
   `CREATE UNIQUE INDEX bulk_import_records_of_project on bulk_import_records (project_id, kind, source_key)
   where project_id is not null`,
   `CREATE INDEX packages_by_lower_name on packages (package_type, lower(name), id)`,
+  `CREATE TABLE mirrored_pipelines (
+  job_id integer primary key references ci_jobs (id) on delete cascade,
+  pipeline_id integer not null references pipelines (id) on delete cascade
+)`,
+  `CREATE INDEX mirrored_pipelines_by_pipeline on mirrored_pipelines (pipeline_id)`,
+  `CREATE TABLE sign_ups (
+  id integer primary key autoincrement,
+  username text not null,
+  name text not null,
+  email text not null,
+  password_hash text not null,
+  digest text,
+  expires_at integer not null,
+  created_at integer not null
+)`,
+  `CREATE UNIQUE INDEX sign_ups_by_username on sign_ups (lower(username))`,
+  `CREATE UNIQUE INDEX sign_ups_by_digest on sign_ups (digest)`,
+  `CREATE INDEX sign_ups_by_expiry on sign_ups (expires_at)`,
+  `CREATE UNIQUE INDEX member_invitations_by_digest on member_invitations (digest)`,
   `insert into issue_search (issue_search, rank) values ('automerge', 8)`,
   `insert into issue_search (issue_search, rank) values ('deletemerge', 0)`,
   `insert into merge_request_search (merge_request_search, rank) values ('automerge', 8)`,

@@ -33,6 +33,7 @@ import { featureFlagResource } from "./feature-flags/index.ts";
 import { featureResource } from "./features/index.ts";
 import { fileResource } from "./files/index.ts";
 import { freezePeriodResource } from "./freeze-periods/index.ts";
+import { githubImportResource } from "./github-imports/index.ts";
 import { goPackageResource } from "./go-packages/index.ts";
 import { gpgKeyResource } from "./gpg-keys/index.ts";
 import { groupResource } from "./groups/index.ts";
@@ -184,6 +185,7 @@ export const resources: readonly Resource[] = [
   pipelineResource,
   packageResource,
   composerPackageResource,
+  githubImportResource,
   goPackageResource,
   helmPackageResource,
   mavenPackageResource,

@@ -456,6 +456,8 @@ describe("the table of routes", () => {
         "POST /ci/lint",
         "POST /groups",
         "POST /groups/import",
+        "POST /import/github",
+        "POST /import/github/cancel",
         "POST /markdown",
         "POST /personal_access_tokens/:token_id/rotate",
         "POST /personal_access_tokens/self/rotate",

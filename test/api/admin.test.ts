@@ -367,7 +367,14 @@ it("keeps the names that methods had before", () => {
   expect(admin.renewApplicationSecret).toBe(admin.applications.renewSecret);
   const methods = Object.values(admin).map((member) => typeof member);
   // As many names as methods had one before, but for `seed` and `metrics`, which have none of their own.
-  const newer = ["updateMirrors", "rotateSigningKey", "sshHostKeys", "fromGitlab"];
+  const newer = [
+    "updateMirrors",
+    "rotateSigningKey",
+    "sshHostKeys",
+    "fromGitlab",
+    "fromGithub",
+    "fromGitea",
+  ];
   const own = Object.values(admin)
     .flatMap((member) => (typeof member === "object" ? Object.keys(member) : []))
     .filter((name) => !newer.includes(name));

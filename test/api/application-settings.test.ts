@@ -265,7 +265,7 @@ describe("GitLab's other settings", () => {
       auto_devops_enabled: false,
       home_page_url: null,
       max_artifacts_size: 100,
-      import_sources: ["git"],
+      import_sources: ["git", "github"],
     });
     const settings = {
       deletion_adjourned_period: 1,

@@ -316,7 +316,7 @@ export const keptSettings = keptIn("s.kept_settings", {
   unique_ips_limit_per_user: count(10),
   unique_ips_limit_time_window: count(3600),
   html_emails_enabled: effective(kept(param.boolean(), true)),
-  import_sources: effective(kept(texts, ["git"])),
+  import_sources: effective(kept(texts, ["git", "github"])),
   ...each(
     [
       "allowed_integrations",

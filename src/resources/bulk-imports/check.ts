@@ -1,12 +1,14 @@
 import type { Caller } from "../../core/access/caller.ts";
 import { ApiError, invalid } from "../../core/errors.ts";
 import type { Context, PrepareContext } from "../../core/resource.ts";
-import { ForbiddenAddress } from "../../outgoing/addresses.ts";
+import { addressesOf, ForbiddenAddress, UnknownHost } from "../../outgoing/addresses.ts";
+import { until } from "../../outgoing/request.ts";
 import type { Reader } from "../../store/port.ts";
 import { addressOf, requirePublic } from "../mirrors/address.ts";
 import * as namespaces from "../namespaces/queries.ts";
 import { alone, MINUTE, MOST_A_MINUTE, tooMany } from "../url-imports/check.ts";
 import { mayMake } from "./abilities.ts";
+import { DIALECTS } from "./dialects.ts";
 import * as imports from "./queries.ts";
 import { numberIn } from "./rows.ts";
 import { Source, SourceError } from "./source.ts";
@@ -48,6 +50,24 @@ export async function ownerOf(source: Source): Promise<number> {
   return id;
 }
 
+/** @throws ApiError 429 if a user has begun too many imports */
+export async function requireFewImports(db: Reader, userId: number, now: number): Promise<void> {
+  if ((await imports.countSince(db, userId, now - MINUTE)) >= MOST_A_MINUTE) throw tooMany();
+}
+
+/** @throws ForbiddenAddress if the host of a server must not be called; one that is unknown can't be reached later on */
+export async function requirePublicUrl(
+  url: URL,
+  allowLocal: boolean,
+  signal: AbortSignal,
+): Promise<void> {
+  try {
+    await until(signal, addressesOf(url, allowLocal));
+  } catch (error) {
+    if (!(error instanceof UnknownHost)) throw error;
+  }
+}
+
 /**
  * Tries the server that is to be imported from.
  *
@@ -65,9 +85,7 @@ export async function tryOut(
 ): Promise<Tried> {
   const url = readUrl(text);
   const { id: userId } = caller;
-  if ((await imports.countSince(store.reader(), userId, now - MINUTE)) >= MOST_A_MINUTE) {
-    throw tooMany();
-  }
+  await requireFewImports(store.reader(), userId, now);
   if (outgoing.isKept?.()) throw refused(NO_ACCESS);
   const { allowLocal } = outgoing;
   return alone(store, userId, async (signal) => {
@@ -77,7 +95,7 @@ export async function tryOut(
         allowLocal,
         "configuration[url]",
       );
-      const settings = { url, token, allowLocal, now: () => Date.now() };
+      const settings = { dialect: DIALECTS.gitlab, url, token, allowLocal, now: () => Date.now() };
       const sourceUserId = await ownerOf(new Source(settings, signal));
       return { sourceUrl: url.href.replace(/\/+$/, ""), sourceUserId, token };
     } catch (error) {

@@ -1,10 +1,12 @@
+import { commitId, commitNumber } from "../../git/commits.ts";
 import { RefusedError } from "../../git/errors.ts";
+import { mergeBases } from "../../git/merge-bases.ts";
 import { Packs } from "../../git/packs.ts";
 import { Input } from "../../git/pkt-line.ts";
 import { checkChanges } from "../../git/push.ts";
 import { receivePack } from "../../git/receive.ts";
-import { BRANCHES } from "../../git/refs.ts";
-import { fetchFrom, listForFetch, type Remote } from "../../git/remote.ts";
+import { BRANCHES, headNameOf } from "../../git/refs.ts";
+import { fetchFrom, listForFetch, type Remote, type RemoteRefs } from "../../git/remote.ts";
 import { Repository } from "../../git/repository.ts";
 import type { Store } from "../../store/port.ts";
 import { Budget } from "../../turns/budget.ts";
@@ -35,7 +37,7 @@ interface CodeOf {
  */
 async function bringCode({ store, now, projectId, remote, signal }: CodeOf): Promise<string[]> {
   const budget = new Budget(signal);
-  const listed = await listForFetch(remote, signal, budget);
+  const listed = asHere(await listForFetch(remote, signal, budget));
   const fetching = { store, now, projectId, listed, signal, budget };
   return [
     ...(await bringRefs(fetching, branchesAndTags(listed), false)),
@@ -43,14 +45,39 @@ async function bringCode({ store, now, projectId, remote, signal }: CodeOf): Pro
   ];
 }
 
-/** Whether a project has a commit, by its name in hex. */
-export async function commitsOf(
-  store: Store,
-  projectId: number,
-): Promise<(sha: string) => boolean> {
+const PULL = /^refs\/pull\/([1-9]\d{0,8})\/(head|merge)$/;
+
+/** What a server of pull requests lists: their code has the name that it has here. */
+function asHere(listed: RemoteRefs): RemoteRefs {
+  const refs = new Map<string, string>();
+  for (const [name, oid] of listed.refs) {
+    const [, number, what] = PULL.exec(name) ?? [];
+    if (number === undefined) refs.set(name, oid);
+    else if (what === "head") refs.set(headNameOf(Number(number)), oid);
+  }
+  return { ...listed, refs };
+}
+
+/** What a project has of commits, which are named in hex. */
+export interface Commits {
+  readonly has: (sha: string) => boolean;
+  /** The newest commit that two have in common; `null` if there is none, or one of them is not here. */
+  readonly baseOf: (one: string, other: string) => string | null;
+}
+
+/** The commits of a project. */
+export async function commitsOf(store: Store, projectId: number): Promise<Commits> {
   const { row } = await findRecord(store.reader(), projectId);
   const repository = await openRecord(store, row);
-  return (sha) => repository.findHex(sha) >= 0;
+  return {
+    has: (sha) => repository.findHex(sha) >= 0,
+    baseOf: (one, other) => {
+      const [first, second] = [one, other].map((sha) => commitNumber(repository, sha));
+      if (first === undefined || second === undefined) return null;
+      const [base] = mergeBases(repository.graph, first, [second]);
+      return base === undefined ? null : commitId(repository, base);
+    },
+  };
 }
 
 /** The most bytes of a wiki, if there is no other limit. */
@@ -97,14 +124,21 @@ async function bringWiki(
   }
 }
 
-/** The repository of a project on the other server. */
-function codeOf({ running, entity }: Bringing, suffix: string, projectId: number): CodeOf {
-  const { store, now, signal, allowLocal, token, record } = running;
+/** The address of a repository on the other server, with the token. @param suffix what follows its path */
+export function addressOfCode({ running, entity }: Bringing, suffix: string): URL {
+  const { token, record } = running;
   const url = new URL(record.source_url);
   url.pathname = `${url.pathname.replace(/\/$/, "")}/${entity.source_full_path}${suffix}`;
   // Any user name is accepted beside an access token.
   url.username = "oauth2";
   url.password = encodeURIComponent(token);
+  return url;
+}
+
+/** The repository of a project on the other server. */
+function codeOf(bringing: Bringing, suffix: string, projectId: number): CodeOf {
+  const { store, now, signal, allowLocal } = bringing.running;
+  const url = addressOfCode(bringing, suffix);
   return { store, now, signal, projectId, remote: { url, allowLocal } };
 }
 

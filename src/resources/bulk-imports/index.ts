@@ -150,7 +150,7 @@ export const bulkImportResource: Resource = {
       handle: async (context) => {
         const { db, caller, input, now, secrets, prepared, presenter: shown } = context;
         const entities = await requireNew(context, input.entities);
-        const given = { ...prepared, userId: caller.id, entities };
+        const given = { ...prepared, sourceType: "gitlab", userId: caller.id, entities } as const;
         const importId = await imports.insert(db, secrets, given, now);
         await imports.queue(db, importId, now);
         return imports.row(db, shown, caller.id, importId);

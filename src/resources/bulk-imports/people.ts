@@ -19,7 +19,7 @@ const DEEPEST = 6;
 
 /**
  * Finds out who people of another server are here: whoever has the token is the importer; others, if the importer may
- * speak for them, are the users of the same name or, without one, of the confirmed address that they show there.
+ * speak for them, are the users of the same name, where names tell, or of the confirmed address that they show there.
  */
 export class People {
   readonly #db: Reader;
@@ -59,6 +59,7 @@ export class People {
     if (!speaksForAll) {
       return people.map(([id]) => [id, id === sourceUserId ? importer : null]);
     }
+    if (!this.#source.dialect.matchesNames) return this.#byAddresses(people);
     const among = placeholders(people.map(([, username]) => username.toLowerCase()));
     const rows = await this.#db.rows(
       `select lower(username), id from users where lower(username) in (${among.sql}) and state not in ('removed', 'ghost')`,
@@ -70,16 +71,27 @@ export class People {
       const here =
         id === sourceUserId
           ? importer
-          : (byName.get(username.toLowerCase()) ?? (await this.#byAddress(id)));
+          : (byName.get(username.toLowerCase()) ?? (await this.#byAddress(id, username)));
+      found.push([id, here ?? null]);
+    }
+    return found;
+  }
+
+  async #byAddresses(people: readonly [number, string][]): Promise<[number, number | null][]> {
+    const { id: importer, sourceUserId } = this.#importer;
+    const found: [number, number | null][] = [];
+    for (const [id, username] of people) {
+      const here = id === sourceUserId ? importer : await this.#byAddress(id, username);
       found.push([id, here ?? null]);
     }
     return found;
   }
 
   /** Whoever has confirmed the address that somebody shows there. */
-  async #byAddress(id: number): Promise<number | undefined> {
+  async #byAddress(id: number, username: string): Promise<number | undefined> {
     try {
-      const email = textIn((await this.#source.get(`users/${id}`))["public_email"]);
+      const { profileOf, addressIn } = this.#source.dialect;
+      const email = textIn((await this.#source.get(profileOf(id, username)))[addressIn]);
       return email ? await users.idByAddress(this.#db, email) : undefined;
     } catch (error) {
       if (error instanceof SourceError) return undefined;

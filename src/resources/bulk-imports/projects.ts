@@ -30,8 +30,9 @@ import {
   bringVariables,
   keptOf,
 } from "./common.ts";
+import { bringLargeFiles } from "./lfs.ts";
 import * as imports from "./queries.ts";
-import { write } from "./records.ts";
+import { type SourceRecord, write } from "./records.ts";
 import {
   approvalRuleRows,
   type Details,
@@ -42,6 +43,7 @@ import {
   milestoneRow,
   numberIn,
   protectionRows,
+  type RequestDetails,
   type Row,
   releaseRows,
   requestRows,
@@ -49,8 +51,8 @@ import {
   textIn,
   toldIn,
 } from "./rows.ts";
-import type { Bringing, Running } from "./running.ts";
-import type { Told } from "./source.ts";
+import type { Bringing } from "./running.ts";
+import type { Query, Told } from "./source.ts";
 
 /**
  * Creates the project that one of another server becomes, private until all of it is there.
@@ -60,8 +62,8 @@ import type { Told } from "./source.ts";
  */
 export async function makeProject(
   db: Database,
-  { importer, now }: Running,
-  { destination_slug: path }: imports.Entity,
+  { importer, now }: { readonly importer: { readonly id: number }; readonly now: () => number },
+  { destination_slug: path }: imports.NewEntity,
   namespace: namespaces.Namespace,
   told: Told,
 ): Promise<number> {
@@ -81,7 +83,10 @@ export async function makeProject(
 /** Brings what a project has. */
 export async function bringProject(bringing: Bringing, told: Told): Promise<void> {
   const { path } = bringing;
-  await bringing.part("repository", () => code(bringing, told));
+  await bringing.part("repository", async () => {
+    if (told["empty_repo"] !== true) await bringProjectCode(bringing, told);
+  });
+  await bringLargeFiles(bringing);
   await bringing.part("wiki", () => wiki(bringing, told));
   await bringAvatar(bringing, told);
   await bringLabels(bringing, { include_ancestor_groups: true });
@@ -96,32 +101,10 @@ export async function bringProject(bringing: Bringing, told: Told): Promise<void
   );
   await approvalRules(bringing);
   await requests(bringing);
-  await bringing.part("counts", () =>
-    write(inPlace(bringing), (db) => countIssues(db, bringing.place.id)),
-  );
+  await countAll(bringing);
   await bringBoards(bringing);
-  await bringing.list(
-    "releases",
-    `${path}/releases`,
-    { order_by: "created_at", sort: "asc" },
-    async (release) => {
-      const named = await bringing.named(
-        bringing.running.store,
-        [],
-        listIn(release["milestones"]).map(({ id }) => id),
-      );
-      return bringing.record(
-        "releases",
-        keyOfRelease(release),
-        releaseRows(release, named),
-        [release],
-        {
-          here: named.here,
-        },
-      );
-    },
-    { keyOf: keyOfRelease },
-  );
+  const oldest = { order_by: "created_at", sort: "asc" };
+  await bringReleases(bringing, `${path}/releases`, oldest, async (told) => told);
   await bringing.list("snippets", `${path}/snippets`, {}, (told) => snippetOf(bringing, told), {
     newestFirst: true,
   });
@@ -134,13 +117,43 @@ export async function bringProject(bringing: Bringing, told: Told): Promise<void
   await bringing.part("settings", () => settings(bringing, told));
 }
 
+/** Notes which numbers the next issue and merge request get. */
+export const countAll = (bringing: Bringing): Promise<void> =>
+  bringing.part("counts", () =>
+    write(inPlace(bringing), (db) => countIssues(db, bringing.place.id)),
+  );
+
+/** Brings releases. @param releaseOf one as GitLab shows it; `undefined` for one that is not brought */
+export const bringReleases = (
+  bringing: Bringing,
+  path: string,
+  query: Query,
+  releaseOf: (told: Told) => Promise<Told | undefined>,
+): Promise<void> =>
+  bringing.list(
+    "releases",
+    path,
+    query,
+    async (told) => {
+      const release = await releaseOf(told);
+      if (!release) return undefined;
+      const milestones = listIn(release["milestones"]).map(({ id }) => id);
+      const named = await bringing.named(bringing.running.store, [], milestones);
+      const rows = releaseRows(release, named);
+      return bringing.record("releases", keyOfRelease(release), rows, [release], {
+        here: named.here,
+      });
+    },
+    { keyOf: keyOfRelease },
+  );
+
 const keyOfRelease = ({ tag_name }: Told) => String(tag_name);
 const inPlace = ({ running, place }: Bringing) => ({ store: running.store, place });
 
 const BRANCH = v.pipe(v.string(), v.minLength(1), v.maxLength(255));
 
-async function code(bringing: Bringing, told: Told): Promise<void> {
-  if (told["empty_repo"] === true) return;
+/** Brings the code of a project, and notes its default branch. @param told has its name */
+export async function bringProjectCode(bringing: Bringing, told: Told): Promise<void> {
   const left = await bringCodeOf(bringing);
   for (const ref of left) await bringing.fail("repository", new Error(ref), ref);
   const branch = textIn(told["default_branch"]);
@@ -296,30 +309,32 @@ function namedIn(bringing: Bringing, told: Told, details: Details) {
   );
 }
 
-async function issueOf(bringing: Bringing, told: Told) {
+async function issueOf(bringing: Bringing, told: Told): Promise<SourceRecord> {
   const details = await detailsOf(bringing, "issues", told);
   const links = await bringing.about(
     "links of issues",
     `${bringing.path}/issues/${told["iid"]}/links`,
   );
+  return issueRecord(bringing, told, details, links);
+}
+
+/** An issue with all that is about it. @param links those that it has with others */
+export async function issueRecord(
+  bringing: Bringing,
+  told: Told,
+  details: Details,
+  links: readonly Told[],
+): Promise<SourceRecord> {
   const named = await namedIn(bringing, told, details);
-  return bringing.record(
-    "issues",
-    String(told["id"]),
-    issueRows(told, details, named),
-    [told, details],
-    {
-      here: named.here,
-      after: async (db, id) => {
-        await db.run("update issues set relative_position = ? where id = ?", [
-          newPositionOf(id),
-          id,
-        ]);
-        placeLabels(db, [id]);
-        for (const link of links) await linkTo(db, bringing, { id, told, link });
-      },
+  const rows = issueRows(told, details, named);
+  return bringing.record("issues", String(told["id"]), rows, [told, details], {
+    here: named.here,
+    after: async (db, id) => {
+      await db.run("update issues set relative_position = ? where id = ?", [newPositionOf(id), id]);
+      placeLabels(db, [id]);
+      for (const link of links) await linkTo(db, bringing, { id, told, link });
     },
-  );
+  });
 }
 
 /** Links an issue with another one that was brought before. */
@@ -356,7 +371,7 @@ async function linkTo(
 
 async function requests(bringing: Bringing): Promise<void> {
   const { running, place, path } = bringing;
-  const has = await commitsOf(running.store, place.id);
+  const { has } = await commitsOf(running.store, place.id);
   const list = `${path}/merge_requests`;
   await bringing.list(
     "merge_requests",
@@ -372,23 +387,39 @@ async function requests(bringing: Bringing): Promise<void> {
         bringing.about("issues that merge requests close", `${at}/closes_issues`),
       ]);
       const all = { ...details, versions, approvals, reviewers };
-      const named = await namedIn(bringing, told, details);
-      const rows = requestRows(told, all, named, has);
-      return bringing.record("merge_requests", String(told["id"]), rows, [told, all], {
-        here: named.here,
-        after: async (db, id) => {
-          for (const issue of closes) {
-            if (issue["project_id"] !== told["project_id"]) continue;
-            await db.run(
-              `insert into merge_request_issues (merge_request_id, issue_id, closes)
-               select ?, id, 1 from issues where project_id = ? and iid = ? on conflict do nothing`,
-              [id, place.id, numberIn(issue["iid"])],
-            );
-          }
-        },
+      return requestRecord(bringing, told, all, has, async (db, id) => {
+        for (const issue of closes) {
+          if (issue["project_id"] !== told["project_id"]) continue;
+          await db.run(
+            `insert into merge_request_issues (merge_request_id, issue_id, closes)
+             select ?, id, 1 from issues where project_id = ? and iid = ? on conflict do nothing`,
+            [id, place.id, numberIn(issue["iid"])],
+          );
+        }
       });
     },
   );
+}
+
+/**
+ * A merge request with all that is about it.
+ *
+ * @param has whether a commit is in the repository
+ * @param after what else is written with it
+ */
+export async function requestRecord(
+  bringing: Bringing,
+  told: Told,
+  details: RequestDetails,
+  has: (sha: string) => boolean,
+  after?: SourceRecord["after"],
+): Promise<SourceRecord> {
+  const named = await namedIn(bringing, told, details);
+  const rows = requestRows(told, details, named, has);
+  return bringing.record("merge_requests", String(told["id"]), rows, [told, details], {
+    here: named.here,
+    ...(after && { after }),
+  });
 }
 
 /** Files that a snippet has at most. */
@@ -569,14 +600,21 @@ function decoded(name: string): string {
   }
 }
 
-/** Gives a project its settings, and the visibility that it has there if that is allowed here. */
 async function settings(bringing: Bringing, told: Told): Promise<void> {
-  const { running, place, path } = bringing;
-  const rules = await bringing.aboutOne("approval settings", `${path}/approvals`);
-  const all = { ...rules, ...told };
+  const rules = await bringing.aboutOne("approval settings", `${bringing.path}/approvals`);
+  await finishProject(bringing, { ...rules, ...told });
+}
+
+/**
+ * Gives a project its settings, and the visibility that it has there if that is allowed here.
+ *
+ * @param told the project, as GitLab shows it
+ */
+export async function finishProject(bringing: Bringing, told: Told): Promise<void> {
+  const { running, place } = bringing;
   const given: Record<string, unknown> = {};
   for (const [name, { schema }] of Object.entries(SETTINGS)) {
-    const value = all[name];
+    const value = told[name];
     const stored = typeof value === "boolean" ? Number(value) : value;
     if (stored !== undefined && stored !== null && v.is(schema, stored)) given[name] = stored;
   }

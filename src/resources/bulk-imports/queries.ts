@@ -10,6 +10,7 @@ import { placeholders } from "../../store/placeholders.ts";
 import type { Awaitable, Database, Reader } from "../../store/port.ts";
 import { updateRow } from "../../store/update.ts";
 import type { Place } from "../exports/format.ts";
+import type { SourceType } from "./dialects.ts";
 import { purposeOf } from "./table.ts";
 
 /** The name of the worker that imports from other servers. */
@@ -33,6 +34,7 @@ export interface BulkImport {
   readonly id: number;
   readonly user_id: number | null;
   readonly status: Status;
+  readonly source_type: SourceType;
   readonly source_url: string;
   readonly source_user_id: number;
   readonly token: string | null;
@@ -83,6 +85,7 @@ export const progressOf = (progress: string): Progress => JSON.parse(progress);
 /** An import that is asked for. */
 export interface NewImport {
   readonly userId: number;
+  readonly sourceType: SourceType;
   readonly sourceUrl: string;
   /** The id there of the user who has the token. */
   readonly sourceUserId: number;
@@ -103,12 +106,12 @@ export async function countSince(db: Reader, userId: number, since: number): Pro
 export async function insert(
   db: Database,
   secrets: Secrets,
-  { userId, sourceUrl, sourceUserId, token, entities }: NewImport,
+  { userId, sourceType, sourceUrl, sourceUserId, token, entities }: NewImport,
   now: number,
 ): Promise<number> {
   const at = { created_at: now, updated_at: now };
   const id = await insertRow(db, "bulk_imports", {
-    ...{ user_id: userId, status: "created", source_url: sourceUrl },
+    ...{ user_id: userId, status: "created", source_type: sourceType, source_url: sourceUrl },
     ...{ source_user_id: sourceUserId, ...at },
   });
   const sealed = (await sealerFor(db, secrets))(token, purposeOf(id));
@@ -125,19 +128,20 @@ export async function insert(
 export async function takeUp(
   db: Database,
   secrets: Secrets,
-  { userId, sourceUrl, sourceUserId, token, entities }: NewImport,
+  { userId, sourceType, sourceUrl, sourceUserId, token, entities }: NewImport,
 ): Promise<number | undefined> {
   const [first] = entities;
   if (!first) return undefined;
   const [row] = await db.rows(
     `select b.id from bulk_imports b join bulk_import_entities e on e.bulk_import_id = b.id
-     where b.user_id = ? and b.source_url = ? and b.source_user_id = ? and b.status in ('created', 'started')
+     where b.user_id = ? and b.source_type = ? and b.source_url = ? and b.source_user_id = ? and b.status in ('created', 'started')
        and e.parent_id is null and e.entity_type = ? and e.source_full_path = ? and e.destination_slug = ?
        and e.destination_namespace = ?
        and not exists (select 1 from outbox o where o.worker = ? and o.order_key = b.id)
      order by b.id desc limit 1`,
     [
-      ...[userId, sourceUrl, sourceUserId, first.entity_type, first.source_full_path],
+      ...[userId, sourceType, sourceUrl, sourceUserId],
+      ...[first.entity_type, first.source_full_path],
       ...[first.destination_slug, first.destination_namespace, BULK_IMPORT_WORKER],
     ],
   );
@@ -181,7 +185,7 @@ export async function addEntity(
 /** An import, or `undefined`. */
 export const find = (db: Reader, id: number): Awaitable<BulkImport | undefined> =>
   db.one<BulkImport>(
-    "select id, user_id, status, source_url, source_user_id, token from bulk_imports where id = ?",
+    "select id, user_id, status, source_type, source_url, source_user_id, token from bulk_imports where id = ?",
     [id],
   );
 
@@ -250,6 +254,62 @@ export async function setStatus(
     `update bulk_imports set status = ?, token = ${token}, updated_at = ?
      where id = ? and status in ('created', 'started')`,
     [status, now, importId],
+  );
+}
+
+/** Where an import of a repository is, which is shown with its project. */
+type ProjectStatus = "started" | "finished" | "failed" | "canceled";
+
+/** Notes with a project that it is being imported from a server of repositories. @param url of its repository */
+export async function noteProject(
+  db: Database,
+  { source_type: kind, user_id }: Pick<BulkImport, "source_type" | "user_id">,
+  projectId: number,
+  url: string,
+  now: number,
+): Promise<void> {
+  await db.run(
+    `insert into project_imports (project_id, user_id, status, url, kind, created_at) values (?, ?, 'scheduled', ?, ?, ?)
+     on conflict (project_id) do update set user_id = excluded.user_id, status = excluded.status, url = excluded.url,
+       kind = excluded.kind, error = null, created_at = excluded.created_at`,
+    [projectId, user_id, url, kind, now],
+  );
+}
+
+/** Notes with a project where its import from a server of repositories is. @param error why it failed */
+export async function setProjectStatus(
+  db: Database,
+  { kind, id }: Place,
+  status: ProjectStatus,
+  error: string | null,
+): Promise<void> {
+  if (kind !== "project") return;
+  await db.run(
+    "update project_imports set status = ?, error = ? where project_id = ? and kind is not null",
+    [status, error, id],
+  );
+}
+
+/** Notes which project an import fills. @param told the repository, as the other server shows it */
+export async function beginIn(
+  db: Database,
+  importId: number,
+  { id }: Place,
+  told: Readonly<Record<string, unknown>>,
+): Promise<void> {
+  await db.run(
+    "update bulk_import_entities set project_id = ?, source_id = ? where bulk_import_id = ?",
+    [id, Number(told["id"]), importId],
+  );
+}
+
+/** The last import from GitHub that has filled a project; `undefined` if there is none. */
+export function importOf(db: Reader, projectId: number): Awaitable<BulkImport | undefined> {
+  return db.one<BulkImport>(
+    `select b.id, b.user_id, b.status, b.source_type, b.source_url, b.source_user_id, b.token
+     from bulk_import_entities e join bulk_imports b on b.id = e.bulk_import_id
+     where e.project_id = ? and b.source_type = 'github' order by b.id desc limit 1`,
+    [projectId],
   );
 }
 
@@ -418,6 +478,8 @@ export interface Filter {
   readonly status?: Status | undefined;
 }
 
+/** Lists have what was brought from GitLab: where others are is shown with their projects. */
+const DIRECT: Condition = { sql: "bi.source_type = 'gitlab'", values: [] };
 const IMPORTS = "bulk_imports bi";
 const ENTITIES = "bulk_import_entities bie join bulk_imports bi on bi.id = bie.bulk_import_id";
 
@@ -434,7 +496,7 @@ export const list = (
     presenter,
     page,
     IMPORTS,
-    [{ sql: "bi.user_id = ?", values: [userId] }, when("bi.status = ?", status)],
+    [DIRECT, { sql: "bi.user_id = ?", values: [userId] }, when("bi.status = ?", status)],
     `bi.created_at ${sort}, bi.id ${sort}`,
   );
 
@@ -452,6 +514,7 @@ export const listEntities = (
     page,
     ENTITIES,
     [
+      DIRECT,
       { sql: "bi.user_id = ?", values: [userId] },
       when("bie.bulk_import_id = ?", importId),
       when("bie.status = ?", status),
@@ -494,7 +557,7 @@ function paged(
 /** A user's import as a row of its presenter, or `undefined`. */
 export async function row(db: Reader, presenter: Presenter, userId: number, id: number) {
   const rows = await db.rows(
-    `select ${presenter.columns} from ${IMPORTS} where bi.id = ? and bi.user_id = ?`,
+    `select ${presenter.columns} from ${IMPORTS} where bi.id = ? and bi.user_id = ? and ${DIRECT.sql}`,
     [id, userId],
   );
   return rows[0];
@@ -508,7 +571,7 @@ export async function entityRow(
   id: number,
 ) {
   const rows = await db.rows(
-    `select ${presenter.columns} from ${ENTITIES} where bie.id = ? and bie.bulk_import_id = ? and bi.user_id = ?`,
+    `select ${presenter.columns} from ${ENTITIES} where bie.id = ? and bie.bulk_import_id = ? and bi.user_id = ? and ${DIRECT.sql}`,
     [id, importId ?? 0, userId],
   );
   return rows[0];

@@ -7,12 +7,20 @@ import { ArchiveError, type Place } from "../exports/format.ts";
 import { callerOf } from "../fetched-changes/place.ts";
 import * as namespaces from "../namespaces/queries.ts";
 import { mayFill, mayMake } from "./abilities.ts";
+import { DIALECTS } from "./dialects.ts";
+import { bringRepository } from "./forges.ts";
 import { bringGroup, makeGroup } from "./groups.ts";
 import { People } from "./people.ts";
 import { bringProject, makeProject } from "./projects.ts";
 import * as imports from "./queries.ts";
 import { numberIn } from "./rows.ts";
-import { Bringing, Canceled, type ImportProgress, type Running } from "./running.ts";
+import {
+  Bringing,
+  Canceled,
+  type ImportProgress,
+  type Running,
+  repositoryPath,
+} from "./running.ts";
 import { Source, SourceError, type Told } from "./source.ts";
 import { purposeOf } from "./table.ts";
 
@@ -76,7 +84,9 @@ async function runningOf(
   if (!caller || record.token === null) return undefined;
   const token = secrets.open(record.token, purposeOf(record.id));
   const { allowLocal } = outgoing;
-  const source = new Source({ url: new URL(record.source_url), token, allowLocal, now }, signal);
+  const dialect = DIALECTS[record.source_type];
+  const url = new URL(record.source_url);
+  const source = new Source({ dialect, url, token, allowLocal, now }, signal);
   const importer = {
     id: caller.id,
     sourceUserId: record.source_user_id,
@@ -103,16 +113,13 @@ async function bringEntity(
         await imports.fail(db, entity.id, { relation: "entity", message }, now());
       }
       await imports.change(db, entity.id, { status }, now());
+      if (place) await imports.setProjectStatus(db, place, status, message ?? null);
     });
   try {
-    const isGroup = entity.entity_type === "group_entity";
-    const path = encodeURIComponent(entity.source_full_path);
-    const told = isGroup
-      ? await running.source.get(`groups/${path}`, { with_projects: false })
-      : await running.source.get(`projects/${path}`);
+    const told = await toldOf(running, entity);
     place = await placeOf(running, entity, told);
     const bringing = new Bringing(running, entity, place);
-    await (isGroup ? bringGroup(bringing, told) : bringProject(bringing, told));
+    await bring(bringing, told);
     await end("finished");
   } catch (error) {
     running.signal.throwIfAborted();
@@ -122,6 +129,26 @@ async function bringEntity(
     const message = error instanceof ApiError ? textOf(error) : isKnown ? error.message : BROKEN;
     await end("failed", message);
   }
+}
+
+/** What the other server says of a group or project. @throws SourceError */
+function toldOf(
+  { source, record }: Running,
+  { entity_type, source_full_path: path }: imports.Entity,
+): Promise<Told> {
+  if (record.source_type !== "gitlab") return source.get(repositoryPath(path));
+  const encoded = encodeURIComponent(path);
+  return entity_type === "group_entity"
+    ? source.get(`groups/${encoded}`, { with_projects: false })
+    : source.get(`projects/${encoded}`);
+}
+
+/** Brings what a group or project has. */
+function bring(bringing: Bringing, told: Told): Promise<void> {
+  if (bringing.running.record.source_type !== "gitlab") return bringRepository(bringing, told);
+  return bringing.place.kind === "group"
+    ? bringGroup(bringing, told)
+    : bringProject(bringing, told);
 }
 
 /** Tells in the audit log of a group or project how its import has ended. */
@@ -158,7 +185,12 @@ async function placeOf(running: Running, entity: imports.Entity, told: Told): Pr
   const { store, now, record } = running;
   const kind = entity.entity_type === "group_entity" ? "group" : "project";
   const made = kind === "group" ? entity.namespace_id : entity.project_id;
-  if (made !== null) return { kind, id: made };
+  if (made !== null) {
+    await store.transaction((db) =>
+      imports.setProjectStatus(db, { kind, id: made }, "started", null),
+    );
+    return { kind, id: made };
+  }
   return store.transaction(async (db) => {
     const { destination_namespace: above } = entity;
     const parent = above === "" ? undefined : await namespaces.findByPath(db, above);
@@ -170,11 +202,19 @@ async function placeOf(running: Running, entity: imports.Entity, told: Told): Pr
     if (known === undefined && !(await mayMake(db, running, kind, parent))) {
       throw new ApiError(422, { message: NOT_ALLOWED });
     }
+    // Repositories have no names besides those in their paths.
+    const isOfGitlab = record.source_type === "gitlab";
+    const named = isOfGitlab ? told : { ...told, name: entity.destination_slug };
     const id =
       known ??
       (kind === "group"
         ? await makeGroup(db, running, entity, parent, told)
-        : await makeProject(db, running, entity, parent as namespaces.Namespace, told));
+        : await makeProject(db, running, entity, parent as namespaces.Namespace, named));
+    if (kind === "project" && !isOfGitlab) {
+      const url = `${record.source_url}/${entity.source_full_path}.git`;
+      await imports.noteProject(db, record, id, url, now());
+      await imports.setProjectStatus(db, { kind, id }, "started", null);
+    }
     const source_id = numberIn(told["id"]) ?? 0;
     const column = kind === "group" ? { namespace_id: id } : { project_id: id };
     await imports.change(db, entity.id, { status: "started", source_id, ...column }, now());

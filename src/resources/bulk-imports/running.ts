@@ -7,7 +7,7 @@ import type { Importer, People } from "./people.ts";
 import * as imports from "./queries.ts";
 import { type SourceRecord, writeRecord } from "./records.ts";
 import { type Named, type Row, textIn } from "./rows.ts";
-import { PER_PAGE, type Query, type Source, SourceError, type Told } from "./source.ts";
+import { type Query, type Source, SourceError, type Told } from "./source.ts";
 
 /** What is told about how far an import is. */
 export interface ImportProgress {
@@ -48,6 +48,10 @@ export class Canceled extends Error {}
 /** Requests about one record that are sent at once. */
 const AT_ONCE = 4;
 
+/** The path of the API of a repository, on servers that have these. */
+export const repositoryPath = (fullPath: string): string =>
+  `repos/${fullPath.split("/").map(encodeURIComponent).join("/")}`;
+
 /** One group or project that is being brought. */
 export class Bringing {
   readonly running: Running;
@@ -73,6 +77,9 @@ export class Bringing {
   /** The path of the API of what is brought. */
   get path(): string {
     const { entity_type, source_full_path } = this.entity;
+    if (this.running.record.source_type !== "gitlab") {
+      return repositoryPath(source_full_path);
+    }
     const kind = entity_type === "group_entity" ? "groups" : "projects";
     return `${kind}/${encodeURIComponent(source_full_path)}`;
   }
@@ -159,7 +166,9 @@ export class Bringing {
         seen += page.entries.length;
         this.#pages[name] = page.number;
         const here = await imports.countRecords(store.reader(), this.place, name);
-        const before = newestFirst ? 0 : (page.number - 1) * PER_PAGE + page.entries.length;
+        const before = newestFirst
+          ? 0
+          : (page.number - 1) * source.dialect.pageSize + page.entries.length;
         const there = Math.max(before, seen);
         this.#stats[name] = { source: there, fetched: there, imported: here };
         await this.#save();

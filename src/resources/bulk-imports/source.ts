@@ -1,7 +1,8 @@
 import type { IncomingMessage } from "node:http";
 import { setTimeout as sleep } from "node:timers/promises";
 import { ForbiddenAddress, UnknownHost } from "../../outgoing/addresses.ts";
-import { send } from "../../outgoing/request.ts";
+import { type OutgoingRequest, send } from "../../outgoing/request.ts";
+import type { Dialect } from "./dialects.ts";
 
 /** What another server has answered, or why it has not. The message has no secrets. */
 export class SourceError extends Error {
@@ -34,12 +35,15 @@ export interface Page {
   readonly entries: readonly Told[];
 }
 
+/** A request that is no reading of the API: nothing is added to it. */
+export type Sending = Pick<OutgoingRequest, "url" | "method" | "headers"> & {
+  readonly body?: string;
+};
+
+const REDIRECTED = [301, 302, 303, 307, 308];
+
 /** The most bytes of an answer in JSON. */
 const MOST_BYTES = 16 * 1024 * 1024;
-/** Entries of a page. */
-export const PER_PAGE = 100;
-/** The parts in which a page is asked for that is too large. */
-const SHARES = 10;
 /** The most pages of a list. */
 const MOST_PAGES = 20_000;
 /** Milliseconds that an answer may take to begin, and each part of it to follow. */
@@ -47,13 +51,15 @@ const IDLE = 60_000;
 /** How often a request is sent again if the other server is at fault, and the first pause before that in milliseconds. */
 const TRIES = 4;
 const FIRST_PAUSE = 250;
-/** The longest pause that another server may ask for, in milliseconds, and how many in a row. */
-const LONGEST_PAUSE = 600_000;
+/** How many pauses another server may ask for in a row. */
 const MOST_PAUSES = 20;
+/** The pause after a refusal that does not say how long it is to be, in milliseconds. */
+const FIRST_REST = 10_000;
 
 /** What a {@link Source} is made of. */
 export interface SourceSettings {
-  /** Of the server, without `/api/v4`. */
+  readonly dialect: Dialect;
+  /** Of the server, without the path of its API. */
   readonly url: URL;
   readonly token: string;
   readonly allowLocal: boolean;
@@ -61,11 +67,13 @@ export interface SourceSettings {
 }
 
 /**
- * Reads the REST API of a GitLab server: one page at a time, as fast as it allows, without following redirects.
+ * Reads the REST API of another server: one page at a time, as fast as it allows, without following redirects.
  */
 export class Source {
   readonly #settings: SourceSettings;
   readonly #signal: AbortSignal;
+  /** What ends the requests that are open. */
+  readonly #open = new Set<AbortController>();
   /** No request is sent before this instant, in epoch milliseconds. */
   #restsUntil = 0;
 
@@ -73,15 +81,25 @@ export class Source {
   constructor(settings: SourceSettings, signal: AbortSignal) {
     this.#settings = settings;
     this.#signal = signal;
+    // One listener: signals made of this one would stay as long as it does, which is as long as the import.
+    const stop = () => {
+      for (const ending of this.#open) ending.abort(signal.reason);
+    };
+    signal.addEventListener("abort", stop, { once: true });
   }
 
   /** The address of a path of the API, without the token. */
   urlOf(path: string, query: Query = {}): URL {
-    const { url } = this.#settings;
-    const at = new URL(url);
-    at.pathname = `${url.pathname.replace(/\/$/, "")}/api/v4/${path}`;
+    const { url, dialect } = this.#settings;
+    const at = dialect.apiOf(url);
+    at.pathname = `${at.pathname.replace(/\/$/, "")}/${path}`;
     for (const [name, value] of Object.entries(query)) at.searchParams.set(name, String(value));
     return at;
+  }
+
+  /** How the server is asked. */
+  get dialect(): Dialect {
+    return this.#settings.dialect;
   }
 
   /**
@@ -107,7 +125,7 @@ export class Source {
       if (number > MOST_PAGES) throw new SourceError(`the list ${path} has no end`);
       let length = 0;
       let hasNext = false;
-      for await (const part of this.#parts(path, query, { size: PER_PAGE, number })) {
+      for await (const part of this.#parts(path, query, { size: this.dialect.pageSize, number })) {
         const { entries } = part;
         const shown = JSON.stringify(entries.map(({ id, iid, name }) => [id, iid, name]));
         if (entries.length > 0 && shown === last) {
@@ -129,16 +147,16 @@ export class Source {
     { size, number }: { readonly size: number; readonly number: number },
   ): AsyncGenerator<{ entries: readonly Told[]; hasNext: boolean }> {
     try {
-      const { told, headers } = await this.#json(path, { ...query, per_page: size, page: number });
+      const { told, headers } = await this.#page(path, query, size, number);
       if (!Array.isArray(told) || !told.every(isTold)) {
         throw new SourceError(`the answer to ${path} is no list of objects`);
       }
-      const next = headers["x-next-page"];
-      yield { entries: told, hasNext: next === undefined ? told.length === size : next !== "" };
+      yield { entries: told, hasNext: this.dialect.hasNext(headers) ?? told.length === size };
     } catch (error) {
       if (!(error instanceof TooLarge) || size === 1) throw error;
-      for (let at = 1; at <= SHARES; at += 1) {
-        const part = { size: size / SHARES, number: (number - 1) * SHARES + at };
+      const shares = Math.min(this.dialect.shares, size);
+      for (let at = 1; at <= shares; at += 1) {
+        const part = { size: size / shares, number: (number - 1) * shares + at };
         let hasNext = false;
         for await (const found of this.#parts(path, query, part)) {
           ({ hasNext } = found);
@@ -154,15 +172,16 @@ export class Source {
    * server does not tell how long it is.
    */
   async *listFromEnd(path: string, query: Query = {}): AsyncGenerator<Page> {
-    const { headers } = await this.#json(path, { ...query, per_page: 1, page: 1 });
-    const total = Number(headers["x-total"] ?? Number.NaN);
-    const last = Math.ceil(total / PER_PAGE);
+    const { headers } = await this.#page(path, query, 1, 1);
+    const total = Number(headers["x-total"] ?? headers["x-total-count"] ?? Number.NaN);
+    const size = this.dialect.pageSize;
+    const last = Math.ceil(total / size);
     if (!Number.isSafeInteger(last) || last > MOST_PAGES) {
       yield* this.list(path, query);
       return;
     }
     for (let number = last; number > 0; number -= 1) {
-      for await (const { entries } of this.#parts(path, query, { size: PER_PAGE, number })) {
+      for await (const { entries } of this.#parts(path, query, { size, number })) {
         yield { number, entries: entries.toReversed() };
       }
     }
@@ -185,13 +204,50 @@ export class Source {
 
   /** The bytes of a file. @param most bytes that it may have @throws SourceError */
   async *bytes(path: string, most: number): AsyncGenerator<Uint8Array> {
-    const answer = await this.#answer(path, {});
-    let length = 0;
-    for await (const chunk of partsOf(answer, path)) {
-      length += chunk.length;
-      if (length > most) throw new SourceError(`${path} is larger than ${most} bytes`);
-      yield chunk;
+    yield* bounded(await this.#answer(path, {}), path, most);
+  }
+
+  /**
+   * Sends a request that is no reading of the API, and reads the object that it is answered with.
+   *
+   * @throws SourceError if there is none
+   */
+  async ask(sending: Sending): Promise<Told> {
+    const answer = await this.open(sending, MOST_BYTES);
+    if (!("bytes" in answer)) throw new SourceError("redirects are not followed");
+    const chunks: Uint8Array[] = [];
+    for await (const chunk of answer.bytes) chunks.push(chunk);
+    const told = jsonIn(Buffer.concat(chunks), sending.url.pathname);
+    if (!isTold(told)) throw new SourceError(`the answer to ${sending.url.pathname} is no object`);
+    return told;
+  }
+
+  /**
+   * Sends a request that is no reading of the API.
+   *
+   * @param most bytes that its answer may have
+   * @returns the answer, or where it leads to
+   * @throws SourceError if there is none, or it is refused
+   */
+  async open(
+    sending: Sending,
+    most: number,
+  ): Promise<{ bytes: AsyncGenerator<Uint8Array> } | { location: URL }> {
+    const path = sending.url.pathname;
+    const answer = await this.#send(sending);
+    if (answer instanceof SourceError) throw answer;
+    const { statusCode = 0, headers } = answer;
+    if (statusCode === 200) return { bytes: bounded(answer, path, most) };
+    answer.destroy();
+    const { location } = headers;
+    if (REDIRECTED.includes(statusCode) && location && URL.canParse(location, sending.url)) {
+      return { location: new URL(location, sending.url) };
     }
+    throw refusal(path, statusCode);
+  }
+
+  #page(path: string, query: Query, size: number, page: number) {
+    return this.#json(path, { ...query, [this.dialect.sizeName]: size, page });
   }
 
   async #json(path: string, query: Query) {
@@ -204,32 +260,24 @@ export class Source {
       if (length > MOST_BYTES) throw new TooLarge(`the answer to ${path} is too large`);
       chunks.push(chunk);
     }
-    try {
-      return { told: JSON.parse(Buffer.concat(chunks).toString("utf8")) as unknown, headers };
-    } catch {
-      throw new SourceError(`the answer to ${path} is no JSON`);
-    }
+    return { told: jsonIn(Buffer.concat(chunks), path), headers };
   }
 
   /** A successful answer. Its body is to be read or destroyed. @throws SourceError */
   async #answer(path: string, query: Query): Promise<IncomingMessage> {
     const url = this.urlOf(path, query);
-    const headers = {
-      accept: "application/json, */*",
-      "user-agent": "pm-api",
-      "private-token": this.#settings.token,
-    };
+    const headers = { ...this.dialect.headersOf(this.#settings.token), "user-agent": "pm-api" };
     let failures = 0;
     let pauses = 0;
     for (;;) {
       await this.#rest();
-      const answer = await this.#send(url, headers);
+      const answer = await this.#send({ url, method: "GET", headers });
       const status = answer instanceof SourceError ? undefined : answer.statusCode;
       if (!(answer instanceof SourceError)) {
-        this.#heed(answer);
+        const mustWait = this.#heed(answer);
         if (status === 200) return answer;
         answer.destroy();
-        if (status === 429 || (status === 503 && answer.headers["retry-after"] !== undefined)) {
+        if (mustWait) {
           pauses += 1;
           if (pauses > MOST_PAUSES)
             throw new SourceError("the server asks for pauses again and again", status);
@@ -246,19 +294,17 @@ export class Source {
   }
 
   /** An answer, or why there is none. @throws what the signal was aborted with; SourceError if the address is forbidden */
-  async #send(url: URL, headers: Readonly<Record<string, string>>) {
+  async #send(sending: Sending) {
     const { allowLocal } = this.#settings;
-    const request = { url, method: "GET", headers, verifies: true, allowLocal } as const;
-    // Signals made of others stay as long as these, of which one lasts as long as the import.
+    const request = { ...sending, verifies: true, allowLocal };
     const ending = new AbortController();
-    const stop = () => ending.abort(this.#signal.reason);
+    this.#open.add(ending);
     let isIdle = false;
     const timer = setTimeout(() => {
       isIdle = true;
       ending.abort();
     }, IDLE);
-    this.#signal.addEventListener("abort", stop, { once: true });
-    const forget = () => this.#signal.removeEventListener("abort", stop);
+    const forget = () => this.#open.delete(ending);
     try {
       this.#signal.throwIfAborted();
       const answer = await send(request, ending.signal);
@@ -279,22 +325,38 @@ export class Source {
     }
   }
 
-  /** Notes when the other server wants the next request: by the headers of GitLab. */
-  #heed({ statusCode, headers }: IncomingMessage): void {
+  /**
+   * Notes when the other server wants the next request: by the headers of GitLab, or of GitHub.
+   *
+   * @returns whether it has refused this one for that reason
+   */
+  #heed({ statusCode, headers }: IncomingMessage): boolean {
     const now = this.#settings.now();
-    const after = Number(headers["retry-after"]);
-    if (statusCode === 429 || statusCode === 503) {
-      this.#restsUntil = now + (Number.isFinite(after) ? Math.max(after, 0.1) * 1000 : 10_000);
-    } else if (headers["ratelimit-remaining"] === "0") {
-      const reset = Number(headers["ratelimit-reset"]) * 1000;
+    const left = headers["ratelimit-remaining"] ?? headers["x-ratelimit-remaining"];
+    const reset = Number(headers["ratelimit-reset"] ?? headers["x-ratelimit-reset"]) * 1000;
+    const after = headers["retry-after"];
+    const mustWait =
+      statusCode === 429 ||
+      (statusCode === 503 && after !== undefined) ||
+      (statusCode === 403 && (left === "0" || after !== undefined));
+    if (mustWait) {
+      const seconds = Number(after);
+      const until = left === "0" && reset > now ? reset : now + FIRST_REST;
+      this.#restsUntil =
+        after !== undefined && Number.isFinite(seconds)
+          ? now + Math.max(seconds, 0.1) * 1000
+          : until;
+    } else if (left === "0" && reset > now) {
       // The clock of the other server may be another one.
-      if (reset > now) this.#restsUntil = Math.min(reset, now + 60_000);
+      this.#restsUntil = Math.min(reset, now + 60_000);
     }
+    return mustWait;
   }
 
   async #rest(): Promise<void> {
     const pause = this.#restsUntil - this.#settings.now();
-    if (pause > LONGEST_PAUSE) throw new SourceError("the server asks for too long a pause", 429);
+    if (pause > this.dialect.longestPause)
+      throw new SourceError("the server asks for too long a pause", 429);
     if (pause > 0) await this.#pause(pause);
   }
 
@@ -303,6 +365,29 @@ export class Source {
     await sleep(milliseconds, undefined, { signal: this.#signal, ref: false }).catch(() => {
       this.#signal.throwIfAborted();
     });
+  }
+}
+
+/** The bytes of an answer. @throws SourceError if there are more than so many */
+async function* bounded(
+  answer: IncomingMessage,
+  path: string,
+  most: number,
+): AsyncGenerator<Uint8Array> {
+  let length = 0;
+  for await (const chunk of partsOf(answer, path)) {
+    length += chunk.length;
+    if (length > most) throw new SourceError(`${path} is larger than ${most} bytes`);
+    yield chunk;
+  }
+}
+
+/** @throws SourceError if bytes are no JSON */
+function jsonIn(bytes: Buffer, path: string): unknown {
+  try {
+    return JSON.parse(bytes.toString("utf8"));
+  } catch {
+    throw new SourceError(`the answer to ${path} is no JSON`);
   }
 }
 

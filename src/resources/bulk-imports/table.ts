@@ -78,4 +78,12 @@ create unique index bulk_import_records_of_project on bulk_import_records (proje
   where project_id is not null;
 `,
   },
+  {
+    // What kind of server it is that is imported from.
+    id: "20270101-01-imports-from-github",
+    sql: `
+alter table bulk_imports add column source_type $text not null default 'gitlab';
+alter table project_imports add column kind $text;
+`,
+  },
 ];

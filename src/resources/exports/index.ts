@@ -102,7 +102,7 @@ async function describeImport(db: Reader, projectId: number) {
     ...described,
     // What the import itself says, with its error: it may have ended between the two statements.
     import_status: found?.status ?? importStatus,
-    import_type: found ? (found.url === null ? "gitlab_project" : "git") : null,
+    import_type: found ? (found.kind ?? (found.url === null ? "gitlab_project" : "git")) : null,
     correlation_id: null,
     failed_relations: [],
     import_error: found?.error ?? null,

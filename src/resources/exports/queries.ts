@@ -86,6 +86,8 @@ export interface Import {
   readonly error: string | null;
   /** Of an import by URL. */
   readonly url: string | null;
+  /** Of an import from a server of repositories: which kind of server it is. */
+  readonly kind: string | null;
   /** The project that it replaces in the end, as JSON of `Overwriting`. */
   readonly overwrites: string | null;
 }
@@ -93,10 +95,11 @@ export interface Import {
 /** The import of a project or group; `undefined` if it was not imported. */
 export function findImport(db: Reader, { kind, id }: Place): Awaitable<Import | undefined> {
   const { imports, column } = TABLES[kind];
-  const [overwrites, url] = kind === "project" ? ["i.overwrites", "i.url"] : ["null", "null"];
+  const [overwrites, url, of] =
+    kind === "project" ? ["i.overwrites", "i.url", "i.kind"] : ["null", "null", "null"];
   return db.one<Import>(
     `select i.status, i.file_id, f.size, i.user_id, u.username, u.admin, i.error, ${overwrites} as overwrites,
-       ${url} as url
+       ${url} as url, ${of} as kind
      from ${imports} i
      left join users u on u.id = i.user_id left join stored_files f on f.id = i.file_id
      where i.${column} = ?`,

@@ -86,12 +86,28 @@ export async function readArchive(
   archive: { readonly bytes: AsyncIterable<Uint8Array>; readonly size: number },
   signal: AbortSignal,
 ): Promise<Settings> {
-  const reader = new ArchiveReader(target);
   const lines = linesIn(archive.bytes, MAX_GROWTH * archive.size);
   try {
+    requireFormat((await lines.next()).value, target.place);
+    return await readLines(target, lines, signal);
+  } finally {
+    await lines.return(undefined);
+  }
+}
+
+/**
+ * Reads the lines of an archive after the first one, as {@link readArchive} does.
+ *
+ * @throws ArchiveError if the archive is not valid; what was read before stays
+ */
+export async function readLines(
+  target: Target,
+  lines: Lines,
+  signal: AbortSignal,
+): Promise<Settings> {
+  const reader = new ArchiveReader(target);
+  try {
     let line = await lines.next();
-    requireFormat(line.value, target.place);
-    line = await lines.next();
     while (!line.done) {
       signal.throwIfAborted();
       line = await reader.read(line.value, lines);
@@ -101,12 +117,11 @@ export async function readArchive(
     if (error instanceof RefusedError) throw new ArchiveError(`a repository: ${error.message}`);
     if (error instanceof ConstraintError) throw new ArchiveError("the archive contradicts itself");
     throw error;
-  } finally {
-    await lines.return(undefined);
   }
 }
 
-type Lines = AsyncGenerator<unknown, undefined>;
+/** The JSON values of an archive's lines. */
+export type Lines = AsyncGenerator<unknown, undefined>;
 type Next = IteratorResult<unknown, undefined>;
 
 const HEAD = v.object({ format: v.string(), version: v.literal(VERSION) });

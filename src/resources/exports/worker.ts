@@ -16,11 +16,11 @@ import type { Database, Store } from "../../store/port.ts";
 import * as namespaces from "../namespaces/queries.ts";
 import * as users from "../users/queries.ts";
 import { convert } from "../wikis/conversion.ts";
-import { finish } from "./finish.ts";
+import { finish, type Settings } from "./finish.ts";
 import { ArchiveError, type Line, type Place } from "./format.ts";
 import { type Overwriting, overwrite } from "./overwriting.ts";
 import * as archives from "./queries.ts";
-import type { Target } from "./reader.ts";
+import type { Lines, Target } from "./reader.ts";
 import * as relations from "./relations.ts";
 
 // What reads and writes archives is loaded when there is one to read or write: no start waits for it.
@@ -45,9 +45,18 @@ export function archiveLater(db: Database, task: ArchiveTask, now: number): Prom
   return outbox.add<ArchiveTask>(db, ARCHIVIST, [task], now, idOf);
 }
 
+/** What the worker needs. */
+interface Archivist extends Working {
+  /** Reads an archive of another program as lines of ours after the first one; `undefined` if it is none. */
+  readonly foreignLines?: (
+    archive: { readonly open: () => AsyncIterable<Uint8Array>; readonly size: number },
+    now: number,
+  ) => Promise<Lines | undefined>;
+}
+
 /** How the worker does its tasks. */
-function workerOf(working: Working): WorkerSettings {
-  const { store, now, onError } = working;
+function workerOf(working: Archivist): WorkerSettings {
+  const { store, now, onError, foreignLines } = working;
   return {
     ...working,
     name: ARCHIVIST,
@@ -62,18 +71,22 @@ function workerOf(working: Working): WorkerSettings {
       }
       return "exported" in task
         ? write(store, place(task.exported), now(), signal)
-        : read({ store, now: now(), onError }, place(task.imported), signal);
+        : read(
+            { store, now: now(), onError, ...(foreignLines && { foreignLines }) },
+            place(task.imported),
+            signal,
+          );
     },
   };
 }
 
 /** Starts the worker that writes and reads the archives of projects. */
-export function startArchivist(settings: Working): Promise<Worker> {
+export function startArchivist(settings: Archivist): Promise<Worker> {
   return startWorker(workerOf(settings));
 }
 
 /** Does what there is to do for that worker, and returns how many tasks it was. */
-export function writeArchives(settings: Working): Promise<number> {
+export function writeArchives(settings: Archivist): Promise<number> {
   return workOff(workerOf(settings));
 }
 
@@ -155,13 +168,25 @@ interface Doing {
   readonly store: Store;
   readonly now: number;
   readonly onError: (error: unknown) => void;
+  readonly foreignLines?: Archivist["foreignLines"];
 }
 
 const INTERRUPTED = "The server was stopped meanwhile. Delete what was made, and import it again.";
 const BROKEN = "Something went wrong on the server. Delete what was made, and import it again.";
 
+/** Reads an archive of another program. */
+async function readForeign(target: Target, lines: Lines, signal: AbortSignal): Promise<Settings> {
+  if (target.place.kind === "group") throw new ArchiveError("archives of GitLab are of projects");
+  const { readLines } = await import("./reader.ts");
+  try {
+    return await readLines(target, lines, signal);
+  } finally {
+    await lines.return(undefined);
+  }
+}
+
 async function read(
-  { store, now, onError }: Doing,
+  { store, now, onError, foreignLines }: Doing,
   place: Place,
   signal: AbortSignal,
 ): Promise<Outcome> {
@@ -185,8 +210,11 @@ async function read(
   const { readArchive } = await import("./reader.ts");
   try {
     const file = { id, size: size ?? 0 };
-    const archive = { bytes: readFile(store, file), size: file.size };
-    const settings = await readArchive(target, archive, signal);
+    const archive = { open: () => readFile(store, file), size: file.size };
+    const foreign = await foreignLines?.(archive, now);
+    const settings = foreign
+      ? await readForeign(target, foreign, signal)
+      : await readArchive(target, { bytes: archive.open(), size: archive.size }, signal);
     if (place.kind === "project") await finish(target, settings);
     if (found.overwrites !== null) {
       const overwriting = JSON.parse(found.overwrites) as Overwriting;

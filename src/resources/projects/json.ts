@@ -34,7 +34,7 @@ export const IMPORT_STATUS = `coalesce((select i.status from project_imports i w
 const ORIGIN = {
   import_url: `coalesce((select i.url from project_imports i where i.project_id = p.id),
     (select pum.url from pull_mirrors pum where pum.project_id = p.id))`,
-  import_type: `(select case when i.url is null then 'gitlab_project' else 'git' end
+  import_type: `(select coalesce(i.kind, case when i.url is null then 'gitlab_project' else 'git' end)
     from project_imports i where i.project_id = p.id)`,
   import_error: "(select i.error from project_imports i where i.project_id = p.id)",
 };

@@ -30,12 +30,12 @@ export const tooMany = () =>
     message: { error: "This endpoint has been requested too many times. Try again later." },
   });
 
-/** Whether projects may be imported by URL. @throws ApiError 403 */
-async function requireSource(db: Reader): Promise<void> {
+/** Requires that the setting `import_sources` has a source. @throws ApiError 403 */
+export async function requireSource(db: Reader, source: string): Promise<void> {
   const { import_sources: sources } = keptSettings.read(
     await storedIn(db, "application_settings", 1),
   );
-  if (!sources?.includes("git")) throw forbidden();
+  if (!sources?.includes(source)) throw forbidden();
 }
 
 /**
@@ -52,7 +52,7 @@ export async function checkImport(
   userId: number,
 ): Promise<MirrorAddress> {
   const db = store.reader();
-  await requireSource(db);
+  await requireSource(db, "git");
   const address = readAddress(text);
   if ((await countSince(db, userId, now - MINUTE)) >= MOST_A_MINUTE) throw tooMany();
   if (outgoing.isKept?.()) throw refused(NO_ACCESS);

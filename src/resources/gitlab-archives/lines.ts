@@ -1,0 +1,514 @@
+import * as v from "valibot";
+import { VISIBILITIES } from "../../core/access/visibility.ts";
+import { attachmentName } from "../../core/http/attachments.ts";
+import { BRANCHES, headOfRequest, TAGS } from "../../git/refs.ts";
+import type { Value } from "../../store/port.ts";
+import {
+  boardRows,
+  issueRows,
+  labelRow,
+  listIn,
+  memberRow,
+  milestoneRow,
+  numberIn,
+  protectionRows,
+  type Row,
+  releaseRows,
+  requestRows,
+  snippetRows,
+  textIn,
+  toldIn,
+} from "../bulk-imports/rows.ts";
+import { isTold, type Told } from "../bulk-imports/source.ts";
+import { ARCHIVED, SETTINGS } from "../exports/archived.ts";
+import { ArchiveError, CHUNK, type Line, MAX_LINE } from "../exports/format.ts";
+import { type Archive, entriesOf, headOf, isTar } from "./tar.ts";
+import { detailsIn, discussionsIn, Numbers, personIn, reviewersIn, versionsIn } from "./told.ts";
+
+/** Records whose rows are given together. */
+const SOME = 100;
+/** Characters of rows that are given together. */
+const MOST = 4 * 1024 * 1024;
+/** Bytes of the list of references in front of a repository. */
+const MOST_REFS = 32 * 1024 * 1024;
+const MOST_LABELS = 100_000;
+
+/** Whether a file is an archive of a project that GitLab has written. */
+export async function isOfGitlab(archive: Archive): Promise<boolean> {
+  return isTar(await headOf(archive, 512));
+}
+
+/**
+ * An archive of a project that GitLab has written, as lines of an archive of ours: it is read once for each relation, so
+ * that nothing of it is held.
+ *
+ * @param now in epoch milliseconds, for what has no instant
+ * @throws ArchiveError if it is damaged, or of a GitLab before 13
+ */
+export async function* linesOf(archive: Archive, now: number): AsyncGenerator<Line, undefined> {
+  const project = await projectIn(archive);
+  const reading = new Reading(archive, now);
+  yield* reading.people();
+  yield* reading.repository("project.bundle", "code");
+  yield { project: settingsIn(project, reading.branch, reading.topics(project)) };
+  yield* reading.rowsOf("labels", (told) => reading.label(told));
+  yield* reading.rowsOf("milestones", (told) => reading.milestone(told));
+  yield* reading.rowsOf("project_members", (told) => {
+    const user = personIn(told["user"]) ?? { id: told["user_id"] };
+    const { access_level, expires_at, created_at } = told;
+    return [memberRow({ ...user, access_level, expires_at, created_at }, now)];
+  });
+  for (const table of ["protected_branches", "protected_tags"] as const) {
+    yield* reading.rowsOf(table, (told) => reading.protection(told, table));
+  }
+  yield* reading.rowsOf("issues", (told) => reading.issue(told));
+  yield* reading.rowsOf("merge_requests", (told) => reading.request(told));
+  yield* reading.rowsOf("boards", (told) => reading.board(told));
+  yield* reading.rowsOf("releases", (told) => reading.release(told));
+  yield* reading.rowsOf("snippets", (told) => reading.snippet(told));
+  yield* reading.repository("project.wiki.bundle", "wiki");
+  yield* reading.files();
+  yield { end: true };
+  return undefined;
+}
+
+/** What the archive says of the project itself. */
+async function projectIn(archive: Archive): Promise<Told> {
+  let isOld = false;
+  for await (const { name, bytes } of entriesOf(archive)) {
+    if (name === "tree/project.json") {
+      for await (const told of objectsIn(bytes)) return told;
+    }
+    isOld ||= name === "project.json";
+  }
+  throw new ArchiveError(
+    isOld
+      ? "the archive is of a GitLab before 13.0"
+      : "the archive has no tree/project.json: it is none of a project of GitLab",
+  );
+}
+
+/** The JSON objects of lines. */
+async function* objectsIn(bytes: AsyncIterable<Buffer>): AsyncGenerator<Told> {
+  let waiting: Buffer[] = [];
+  let length = 0;
+  for await (const chunk of bytes) {
+    let from = 0;
+    for (let end = chunk.indexOf(10); end >= 0; end = chunk.indexOf(10, from)) {
+      waiting.push(chunk.subarray(from, end));
+      const line = Buffer.concat(waiting);
+      waiting = [];
+      length = 0;
+      from = end + 1;
+      if (line.length > 0) yield objectIn(line);
+    }
+    waiting.push(chunk.subarray(from));
+    length += chunk.length - from;
+    if (length > MAX_LINE) throw new ArchiveError("the archive has too long a line");
+  }
+  if (length > 0) yield objectIn(Buffer.concat(waiting));
+}
+
+function objectIn(line: Buffer): Told {
+  try {
+    const told: unknown = JSON.parse(line.toString("utf8"));
+    if (isTold(told)) return told;
+  } catch {}
+  throw new ArchiveError("the archive is damaged: a line is no JSON object");
+}
+
+/** Reads one archive, and knows what its records name. */
+class Reading {
+  readonly #archive: Archive;
+  readonly #now: number;
+  readonly #numbers = new Numbers();
+  /** The numbers of labels by their names, and of milestones by their titles. */
+  readonly #labels = new Map<string, number>();
+  readonly #milestones = new Map<string, number>();
+  /** The members: of others, no user name is told. */
+  readonly #people = new Set<unknown>();
+  readonly #isNamed = (id: unknown) => this.#people.has(id);
+  /** The branch that the repository names first. */
+  branch: string | undefined;
+
+  constructor(archive: Archive, now: number) {
+    this.#archive = archive;
+    this.#now = now;
+  }
+
+  /** The objects of a relation. */
+  async *#relation(name: string): AsyncGenerator<Told> {
+    for await (const entry of entriesOf(this.#archive)) {
+      if (entry.name === `tree/project/${name}.ndjson`) {
+        yield* objectsIn(entry.bytes);
+        return;
+      }
+    }
+  }
+
+  /** Who the members are: nobody else has a name. */
+  async *people(): AsyncGenerator<Line> {
+    for await (const { user } of this.#relation("project_members")) {
+      const person = personIn(user);
+      if (!person) continue;
+      this.#people.add(person["id"]);
+      yield { person: [person["id"] as number, String(person["username"])] };
+    }
+  }
+
+  /** The rows of a relation, those of some records by their tables. */
+  async *rowsOf(name: string, rowsOf: (told: Told) => Row[]): AsyncGenerator<Line> {
+    let waiting: Row[] = [];
+    let count = 0;
+    let length = 0;
+    for await (const told of this.#relation(name)) {
+      for (const row of rowsOf(told)) {
+        waiting.push(row);
+        for (const value of Object.values(row.values)) {
+          length += typeof value === "string" ? value.length : 8;
+        }
+      }
+      count += 1;
+      if (count % SOME > 0 && length < MOST) continue;
+      yield* grouped(waiting);
+      waiting = [];
+      length = 0;
+    }
+    yield* grouped(waiting);
+  }
+
+  label(told: Told): Row[] {
+    const name = textIn(told["title"]) ?? "";
+    if (this.#labels.has(name)) return [];
+    if (this.#labels.size > MOST_LABELS) throw new ArchiveError("the archive has too many labels");
+    const id = this.#numbers.next();
+    this.#labels.set(name, id);
+    const [first] = listIn(told["priorities"]);
+    const row = labelRow({ ...told, id, name, priority: first?.["priority"] }, this.#now);
+    return [row];
+  }
+
+  milestone(told: Told): Row[] {
+    const title = textIn(told["title"]) ?? "";
+    if (this.#milestones.has(title)) return [];
+    if (this.#milestones.size > MOST_LABELS) {
+      throw new ArchiveError("the archive has too many milestones");
+    }
+    const id = this.#numbers.next();
+    this.#milestones.set(title, id);
+    const row = milestoneRow({ ...told, id });
+    // Those of groups have numbers that the project's own may have, too.
+    const isGroups = told["group_id"] != null;
+    return [isGroups ? { ...row, values: { ...row.values, iid: null } } : row];
+  }
+
+  /** What a record names; labels and milestones of groups become rows, too. */
+  #naming(told: Told) {
+    const links = listIn(told["label_links"]).map(({ label }) => toldIn(label));
+    const ofEvents = listIn(told["resource_label_events"]).map(({ label }) => toldIn(label));
+    const milestone = toldIn(told["milestone"]);
+    const rows = [...links, ...ofEvents].flatMap((label) =>
+      textIn(label["title"]) === null ? [] : this.label(label),
+    );
+    if (textIn(milestone["title"]) !== null) rows.push(...this.milestone(milestone));
+    const named = {
+      label: (name: unknown) => this.#labels.get(String(name)),
+      milestone: (id: unknown) => (numberIn(id) === null ? undefined : (id as number)),
+    };
+    const id = this.#milestones.get(String(milestone["title"]));
+    const labels = links.map(({ title }) => title);
+    return { rows, named, common: { labels, milestone: id === undefined ? null : { id } } };
+  }
+
+  protection(told: Told, table: "protected_branches" | "protected_tags"): Row[] {
+    const id = this.#numbers.next();
+    return protectionRows({ ...told, id }, table, this.#now).map((row) =>
+      row.table === "protection_grants"
+        ? { ...row, values: { ...row.values, id: this.#numbers.next() } }
+        : row,
+    );
+  }
+
+  issue(told: Told): Row[] {
+    const { rows, named, common } = this.#naming(told);
+    const details = detailsIn(told, this.#numbers, this.#milestones, this.#isNamed);
+    const issue = {
+      ...told,
+      ...common,
+      id: this.#numbers.next(),
+      author: { id: told["author_id"] },
+      assignees: listIn(told["issue_assignees"]).map(({ user_id: id }) => ({ id })),
+      closed_by: { id: told["closed_by_id"] },
+      time_stats: timesIn(told),
+      issue_type: told["issue_type"] ?? toldIn(told["work_item_type"])["base_type"],
+    };
+    return [...rows, ...issueRows(issue, details, named)];
+  }
+
+  request(told: Told): Row[] {
+    const { rows, named, common } = this.#naming(told);
+    const metrics = toldIn(told["metrics"]);
+    const details = {
+      ...detailsIn(told, this.#numbers, this.#milestones, this.#isNamed),
+      versions: versionsIn(told, this.#numbers),
+      approvals: {
+        approved_by: listIn(told["approvals"]).map(({ user_id: id, created_at }) => ({
+          user: { id },
+          approved_at: created_at,
+        })),
+      },
+      reviewers: reviewersIn(told),
+    };
+    const isMerged = told["state"] === "merged";
+    const request = {
+      ...told,
+      ...common,
+      id: this.#numbers.next(),
+      author: { id: told["author_id"] },
+      assignees: listIn(told["merge_request_assignees"]).map(({ user_id: id }) => ({ id })),
+      closed_by: { id: metrics["latest_closed_by_id"] },
+      closed_at: isMerged ? null : metrics["latest_closed_at"],
+      sha: told["diff_head_sha"] ?? told["source_branch_sha"],
+      merged_at: isMerged ? (metrics["merged_at"] ?? told["updated_at"]) : null,
+      merge_user: { id: metrics["merged_by_id"] ?? told["merge_user_id"] },
+      time_stats: timesIn(told),
+    };
+    // Versions whose commits are not in the repository are forgotten at the end.
+    return [...rows, ...requestRows(request, details, named, () => true)];
+  }
+
+  board(told: Told): Row[] {
+    const { rows, named } = this.#naming(told);
+    const lists = listIn(told["lists"]);
+    for (const { label } of lists) if (isTold(label)) rows.push(...this.label(label));
+    const board = {
+      ...told,
+      id: this.#numbers.next(),
+      name: told["name"] ?? "Development",
+      lists: lists.map(({ label, position }) => ({
+        ...{ id: this.#numbers.next(), position },
+        label: { name: toldIn(label)["title"] },
+      })),
+      ...{ labels: [], milestone: null, assignee: null },
+    };
+    return [...rows, ...boardRows(board, named, this.#now)];
+  }
+
+  release(told: Told): Row[] {
+    const { named } = this.#naming({});
+    const links = listIn(told["links"]).map((link) => ({ ...link, id: this.#numbers.next() }));
+    const release = {
+      ...{ ...told, tag_name: told["tag"], author: { id: told["author_id"] } },
+      ...{ commit: { id: told["sha"] }, assets: { links }, milestones: [] },
+    };
+    const id = this.#numbers.next();
+    return releaseRows(release, named).map((row) => {
+      const isRelease = row.table === "releases";
+      return { ...row, values: { ...row.values, ...(isRelease ? { id } : { release_id: id }) } };
+    });
+  }
+
+  snippet(told: Told): Row[] {
+    const files = new Map([
+      [textIn(told["file_name"]) || "snippet.txt", textIn(told["content"]) ?? ""],
+    ]);
+    const discussions = discussionsIn(told, this.#numbers, this.#isNamed);
+    const about = { discussions, emoji: [], noteEmoji: new Map() };
+    const snippet = { ...told, id: this.#numbers.next(), author: { id: told["author_id"] } };
+    return snippetRows(snippet, files, about, numberIn(told["visibility_level"]) ?? 0);
+  }
+
+  /** The topics of the project. */
+  topics(project: Told): string[] {
+    const list = project["topics"] ?? project["tag_list"];
+    const names = typeof list === "string" ? list.split(",") : Array.isArray(list) ? list : [];
+    return names
+      .map((name) => (isTold(name) ? name["name"] : name))
+      .filter((name) => typeof name === "string")
+      .map((name) => name.trim().slice(0, 255))
+      .filter((name) => name !== "")
+      .slice(0, 100);
+  }
+
+  /** A repository, which is a bundle (gitformat-bundle(5)): its references, then a pack. */
+  async *repository(file: string, repository: "code" | "wiki"): AsyncGenerator<Line> {
+    for await (const { name, bytes } of entriesOf(this.#archive)) {
+      if (name !== file) continue;
+      const bundle = await Bundle.open(bytes);
+      if (!bundle) return;
+      const refs = bundle.refs.filter(
+        ([ref]) =>
+          ref.startsWith(BRANCHES) ||
+          (repository === "code" && (ref.startsWith(TAGS) || headOfRequest.test(ref))),
+      );
+      const head = bundle.branch;
+      if (repository === "code") this.branch = head;
+      if (refs.length === 0) return;
+      yield { repository, refs, head: head ?? null };
+      yield* inLines(bundle.pack());
+      return;
+    }
+  }
+
+  /** Files that texts refer to, and objects of Git LFS. */
+  async *files(): AsyncGenerator<Line> {
+    for await (const { name, bytes } of entriesOf(this.#archive)) {
+      const [, secret, file] = /^uploads\/([0-9a-f]{32})\/([^/]{1,255})$/.exec(name) ?? [];
+      const [, oid] = /^lfs-objects\/([0-9a-f]{64})$/.exec(name) ?? [];
+      if (secret !== undefined && file !== undefined && file.trim() !== "") {
+        const file_name = attachmentName(file);
+        yield { upload: { secret, file_name, created_at: this.#now, uploader_id: null } };
+      } else if (oid === undefined) continue;
+      else yield { lfs: oid };
+      yield* inLines(bytes);
+    }
+  }
+}
+
+async function* inLines(bytes: AsyncIterable<Buffer>): AsyncGenerator<Line> {
+  for await (const chunk of bytes) {
+    for (let at = 0; at < chunk.length; at += CHUNK) {
+      yield { bytes: chunk.toString("base64", at, Math.min(at + CHUNK, chunk.length)) };
+    }
+  }
+}
+
+/** Rows as lines: those of a table together, after those that they name. */
+function* grouped(rows: readonly Row[]): Generator<Line> {
+  const byTable = byTables(rows);
+  for (const table of Object.keys(ARCHIVED)) {
+    const some = byTable.get(table) ?? [];
+    let last = "";
+    for (const { values } of some) {
+      const columns = Object.keys(values);
+      const shown = columns.join();
+      if (shown !== last) yield { table, columns };
+      last = shown;
+      yield Object.values(values) as Value[];
+    }
+  }
+}
+
+function byTables(rows: readonly Row[]): Map<string, Row[]> {
+  const found = new Map<string, Row[]>();
+  for (const row of rows) {
+    const some = found.get(row.table) ?? [];
+    found.set(row.table, some);
+    some.push(row);
+  }
+  return found;
+}
+
+const timesIn = (told: Told) => ({
+  time_estimate: told["time_estimate"],
+  total_time_spent: listIn(told["timelogs"]).reduce(
+    (sum, { time_spent }) => sum + (numberIn(time_spent) ?? 0),
+    0,
+  ),
+});
+
+/** The levels of features there, and here: 20 and 30 let everybody use them who may see the project. */
+const LEVELS: Readonly<Record<number, number>> = { 0: 0, 10: 2, 20: 1, 30: 1 };
+
+/** The settings of the project that are settings here. */
+function settingsIn(
+  project: Told,
+  branch: string | undefined,
+  topics: readonly string[],
+): Record<string, Value> {
+  const features = toldIn(project["project_feature"]);
+  const level = (name: string) => LEVELS[numberIn(features[`${name}_access_level`]) ?? -1];
+  const ff = project["merge_requests_ff_only_enabled"] === true;
+  const all: Readonly<Record<string, unknown>> = {
+    ...project,
+    visibility: numberIn(project["visibility_level"]) ?? VISIBILITIES.private,
+    default_branch: textIn(project["default_branch"]) ?? branch,
+    topics: JSON.stringify(topics),
+    merge_method: ff
+      ? "ff"
+      : project["merge_requests_rebase_enabled"] === true
+        ? "rebase_merge"
+        : "merge",
+    issues_enabled: level("issues"),
+    merge_requests_enabled: level("merge_requests"),
+    wiki_enabled: level("wiki"),
+    jobs_enabled: level("builds"),
+    snippets_enabled: level("snippets"),
+  };
+  const known = Object.entries(SETTINGS).flatMap(([name, { schema }]) => {
+    const value = all[name];
+    const stored = typeof value === "boolean" ? Number(value) : value;
+    return stored != null && v.is(schema, stored) ? [[name, stored as Value] as const] : [];
+  });
+  return Object.fromEntries(known);
+}
+
+/** A bundle of a repository. */
+class Bundle {
+  readonly refs: readonly (readonly [name: string, oid: string])[];
+  readonly #head: string | undefined;
+  readonly #rest: Buffer;
+  readonly #bytes: AsyncGenerator<Buffer>;
+
+  private constructor(lines: readonly string[], rest: Buffer, bytes: AsyncGenerator<Buffer>) {
+    const refs: (readonly [string, string])[] = [];
+    let head: string | undefined;
+    for (const line of lines) {
+      if (line.startsWith("-")) throw new ArchiveError("a repository is not complete");
+      if (line.startsWith("@")) {
+        if (line !== "@object-format=sha1") throw new ArchiveError("a repository has SHA-256");
+        continue;
+      }
+      const [, oid, name] = /^([0-9a-f]{40}) (.{1,1024})$/.exec(line) ?? [];
+      if (oid === undefined || name === undefined)
+        throw new ArchiveError("a repository is damaged");
+      if (name === "HEAD") head = oid;
+      else refs.push([name, oid]);
+    }
+    this.refs = refs;
+    this.#head = head;
+    this.#rest = rest;
+    this.#bytes = bytes;
+  }
+
+  /** Reads the list of references. @returns nothing if the file is empty @throws ArchiveError if it is none */
+  static async open(bytes: AsyncGenerator<Buffer>): Promise<Bundle | undefined> {
+    const parts: Buffer[] = [];
+    let length = 0;
+    let tail = "";
+    for (;;) {
+      const { done, value } = await bytes.next();
+      if (done) {
+        if (length === 0) return undefined;
+        throw new ArchiveError("a repository is cut short");
+      }
+      parts.push(value);
+      length += value.length;
+      if (length > MOST_REFS) throw new ArchiveError("a repository has too many references");
+      const seen = tail + value.toString("latin1");
+      tail = seen.slice(-1);
+      if (seen.includes("\n\n")) break;
+    }
+    const all = Buffer.concat(parts);
+    const end = all.indexOf("\n\n");
+    const [first, ...lines] = all.toString("utf8", 0, end).split("\n");
+    if (first !== "# v2 git bundle" && first !== "# v3 git bundle") {
+      throw new ArchiveError("a repository is no bundle of Git");
+    }
+    return new Bundle(lines, all.subarray(end + 2), bytes);
+  }
+
+  /** The name of the default branch: the one that is where HEAD is. */
+  get branch(): string | undefined {
+    const branches = this.refs.filter(([name]) => name.startsWith(BRANCHES));
+    const names = branches.filter(([, oid]) => oid === this.#head).map(([name]) => name);
+    const usual = ["main", "master"].map((name) => BRANCHES + name);
+    const found = usual.find((name) => names.includes(name)) ?? names[0] ?? branches[0]?.[0];
+    return found?.slice(BRANCHES.length);
+  }
+
+  async *pack(): AsyncGenerator<Buffer> {
+    if (this.#rest.length > 0) yield this.#rest;
+    yield* this.#bytes;
+  }
+}
