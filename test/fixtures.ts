@@ -315,6 +315,7 @@ const FIXTURES: Record<string, Fixture> = {
     },
     params: { "features name": always("feature_1") },
   },
+  Absent: { params: { subject_digest: always("a".repeat(64)) } },
   Accounts: { params: { "identities provider": always("ldap") } },
   "Metric images": {
     create: async (app, count) => {

@@ -197,6 +197,7 @@ const MEANINGS: Readonly<Record<string, string>> = {
   "Python packages/requires_python": "the versions of Python that it needs, such as `>=3.8`",
   "Python packages/sha256_digest": "the SHA-256 of the file, in hex, which it must have",
   "Python packages/package_name": "the name of the package, in any spelling",
+  "Absent/subject_digest": "the SHA-256 of the artifact, in hex",
   "Python packages/sha256": "the SHA-256 of the file, in hex",
   "Python packages/file_identifier": "the name of the file",
   "Composer packages/tag": "the tag that is the version; either this or `branch`",

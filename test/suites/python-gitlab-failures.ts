@@ -26,10 +26,6 @@ export const API: Failures = {
     "test_groups.py::test_groups",
   ],
   "counts are numbers, as client-go reads them": ["test_statistics.py::test_get_statistics"],
-  "sites of projects are off until they are given a domain": [
-    "test_projects.py::test_project_pages",
-    "test_projects.py::test_project_pages_domains",
-  ],
   "merge requests can't be listed by who may approve them": [
     "test_merge_requests.py::test_merge_requests_list_approver_ids",
   ],
