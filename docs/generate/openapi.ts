@@ -99,6 +99,7 @@ const ERRORS: Readonly<Record<string, Json>> = {
         anyOf: [text, texts, { type: "object", additionalProperties: { anyOf: [text, texts] } }],
       },
       error: { anyOf: [text, texts] },
+      errors: { ...text, description: "Why a repository of GitHub can't be imported." },
       error_description: text,
       error_code: { ...text, description: "Why a commit can't be picked: `conflict` or `empty`." },
       scope: { ...text, description: "The scopes that would do, separated by spaces." },

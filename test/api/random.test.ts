@@ -128,6 +128,8 @@ const RefusedShape = v.union([
   v.strictObject({ message: v.record(v.string(), reasons) }),
   v.strictObject({ error: v.union([text, reasons]) }),
   v.strictObject({ error: text, error_description: text, scope: text }),
+  // Of imports from GitHub.
+  v.strictObject({ errors: text }),
 ]);
 
 describe("random parameters", () => {
