@@ -99,7 +99,6 @@ export const SETTINGS_OF_GROUPS = {
   enabled_git_access_protocol: "all",
   experiment_features_enabled: false,
   extra_shared_runners_minutes_limit: null,
-  file_template_project_id: null,
   ip_restriction_ranges: "",
   lock_duo_features_enabled: false,
   lock_math_rendering_limits_enabled: false,
