@@ -1040,7 +1040,19 @@ const MEANINGS: Readonly<Record<string, string>> = {
   discord: "the id on Discord",
   github: "the name on GitHub",
   show_seat_info: "whether `is_using_seat` is shown",
-  signup_enabled: "whether people may sign up: no",
+  signup_enabled: "whether people may sign up. Default: `true`",
+  require_admin_approval_after_user_signup:
+    "whether an administrator decides about who signs up. Default: `true`",
+  email_confirmation_setting:
+    "`hard`: who signs up has an account once their address is confirmed; `soft` is refused. Default: `off`",
+  domain_allowlist: "domains whose addresses may sign up, such as `*.example.com`; none: all",
+  domain_denylist: "domains whose addresses may not sign up",
+  domain_denylist_enabled: "whether `domain_denylist` counts. Default: `false`",
+  minimum_password_length: "fewest characters of new passwords. Default: 8",
+  password_number_required: "whether new passwords need a number. Default: `false`",
+  password_lowercase_required: "whether new passwords need a lowercase letter. Default: `false`",
+  password_uppercase_required: "whether new passwords need an uppercase letter. Default: `false`",
+  password_symbol_required: "whether new passwords need a symbol. Default: `false`",
   unprotect_access_level:
     "who may change or remove the rule: 30 or 40 maintainers, 60 administrators",
 

@@ -118,7 +118,7 @@ export async function reportOf(
 /** The versions of a merge request, by which it is looked at as it was: with all that it changed, or what one changed of another. */
 function versionsNav(versions: readonly Shown[], visit: Visit, path: string): Html {
   if (versions.length < 2) return html``;
-  const { diff_id: shown, start_sha: from } = versionAsked(visit);
+  const { diff_id: shown, start_sha: start } = versionAsked(visit);
   const query = new URLSearchParams(visit.request.query);
   const kept = ["view", "w"].flatMap((name) => {
     const value = query.get(name);
@@ -131,10 +131,10 @@ function versionsNav(versions: readonly Shown[], visit: Visit, path: string): Ht
   const heads = versions.map(({ id }, index) => option(id, nameOf(index), id === shown));
   const starts = versions
     .slice(1)
-    .map(({ head_commit_sha: sha }, index) => option(sha, nameOf(index + 1), sha === from));
+    .map(({ head_commit_sha: sha }, index) => option(sha, nameOf(index + 1), sha === start));
   return html`<form class="filter" method="get" action="${mountOf(visit.view)}${path}">${kept}
 <label>Compare <select name="diff_id">${heads}</select></label>
-<label>with <select name="start_sha">${option("", "The target branch", !from)}${starts}</select></label>
+<label>with <select name="start_sha">${option("", "The target branch", !start)}${starts}</select></label>
 <button class="quiet">Show</button></form>`;
 }
 

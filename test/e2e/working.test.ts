@@ -23,6 +23,33 @@ describe.each([
   { kind: "phone", width: 390, dark: true },
   { kind: "desktop", width: 1280, dark: false },
 ])("in Chromium: $kind", ({ kind, width, dark }) => {
+  it("people sign up by keyboard alone, without JavaScript", async () => {
+    const { page } = await visit(opened.browser, { width, dark });
+    await page.goto(`${opened.server.url}/users/sign_in`);
+    await tabTo(page, "Register now");
+    await page.keyboard.press("Enter");
+    await page.waitForURL("**/users/sign_up");
+    await page.keyboard.type("Grace Hopper");
+    for (const [name, text] of [
+      ["User name", `grace-${kind}`],
+      ["E-mail address", `grace-${kind}@navy.example`],
+      ["Password", PASSWORD],
+    ] as const) {
+      await tabTo(page, name);
+      await page.keyboard.type(text);
+    }
+    await page.keyboard.press("Enter");
+    await page.getByText("awaiting approval").waitFor();
+    const { page: other } = await visit(opened.browser, { width, dark, scripts: true });
+    const problems: string[] = [];
+    for (const path of ["/users/sign_in", "/users/sign_up", "/search", "/-/invites/none"]) {
+      await other.goto(opened.server.url + path);
+      await look(other, `${kind}${path.replaceAll("/", "-")}`);
+      for (const one of await violations(other)) problems.push(`${path} ${one}`);
+    }
+    expect(problems).toEqual([]);
+  });
+
   it("an issue is made, discussed and closed by keyboard alone, without JavaScript", async () => {
     const { page } = await visit(opened.browser, { width, dark });
     await page.goto(`${opened.server.url}/users/sign_in?return_to=/acme/site/-/issues`);

@@ -10,7 +10,7 @@ export interface SignUp {
 }
 
 /** For how long a sign-up waits for its confirmation, in milliseconds: as long as other addresses. */
-export const LIFETIME = 3 * 86_400_000;
+const LIFETIME = 3 * 86_400_000;
 
 /** Whether a user name is kept for somebody who has signed up. */
 export async function isReserved(db: Reader, username: string, now: number): Promise<boolean> {
