@@ -381,7 +381,8 @@ const FROZEN: Record<string, string> = {
   "20261224-02-ssh-host-keys": "3f45bef22365bfd731c6172a4df06b559bd73ff13f260269c04bb07047b2d4b5",
   "20261228-01-helm": "ed62c51ee8f0b6b4f72a4dedd9c912fcdee02b07606c8cefa551b7d6266856f0",
   "20261228-02-nuget": "257d4edd440f69f30c3a17c345b6fc48cf8fc1c071e85d9603745bd8644b16c5",
-  "20261230-01-mirrored-pipelines": "68e4581626a9e438f661e7f69dba3a2e7f8111c995437bb72289e4c74c9368d4",
+  "20261230-01-mirrored-pipelines":
+    "68e4581626a9e438f661e7f69dba3a2e7f8111c995437bb72289e4c74c9368d4",
 };
 
 const released = allResources.flatMap(({ migrations }) => migrations);
