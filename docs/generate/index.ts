@@ -1,7 +1,7 @@
 // `npm run docs`: generates what follows from the code; test/docs fails while it is outdated. The reference, kept.md and
 // openapi.json are made from the routes, coverage.md, coverage.json and the figures in README.md from the calls of clients,
 // orders.md and orders.openapi.json from the orders of test servers, schema.graphql from the types of GraphQL,
-// seed.schema.json, the tables of followers in jobs.md and of integrations in integrations.md, and what all steps of the schema make of an empty database.
+// seed.schema.json, the tables of followers in jobs.md of integrations in integrations.md and of keywords in ci.md, and what all steps of the schema make of an empty database.
 import { mkdirSync, rmSync, writeFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { coverage, coverageJson, readme } from "./coverage.ts";
@@ -9,6 +9,7 @@ import { jobs } from "./followers.ts";
 import { graphqlSchema } from "./graphql.ts";
 import { integrations } from "./integrations.ts";
 import { keptAttributes } from "./kept.ts";
+import { keywords } from "./keywords.ts";
 import { inLines } from "./lines.ts";
 import { newestSchema } from "./newest-schema.ts";
 import { openapi } from "./openapi.ts";
@@ -27,6 +28,7 @@ export const documents: Record<string, () => string | Promise<string>> = {
   "orders.openapi.json": ordersOpenapi,
   "jobs.md": jobs,
   "integrations.md": integrations,
+  "ci.md": keywords,
   "openapi.json": () => `${inLines(openapi(), 3)}\n`,
   "schema.graphql": graphqlSchema,
   "seed.schema.json": () => `${inLines(seedSchema(), 3)}\n`,

@@ -1,6 +1,6 @@
 import { Entry, given, itemsOf, jsonOf } from "./entry.ts";
 import type { Findings } from "./findings.ts";
-import { KEYWORDS } from "./keywords.ts";
+import { KEYWORDS, REFUSED } from "./keywords.ts";
 import type { Json } from "./types.ts";
 import { isList, isMapping, type Mapping, type Value } from "./values.ts";
 import { readVariables } from "./variables.ts";
@@ -54,7 +54,7 @@ function readContainer(
   }
   const mapping: Mapping = isMapping(value) ? value : new Map([["name", value]]);
   const entry = new Entry(mapping, at, findings);
-  entry.allow(keys);
+  entry.allow([...keys, ...REFUSED.image]);
   if (mapping.has("ports")) entry.error("config contains disallowed keys: ports");
   const name = entry.text("name");
   if (mapping.get("name") === undefined || name === "") entry.errorOf("name", "can't be blank");

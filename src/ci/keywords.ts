@@ -26,7 +26,7 @@ const COMMON = [
   "start_in",
 ] as const;
 
-const IMAGE = ["name", "entrypoint", "ports", "pull_policy", "docker", "kubernetes"] as const;
+const IMAGE = ["name", "entrypoint", "pull_policy", "docker", "kubernetes"] as const;
 const FORWARDED = ["strategy", "forward", "inputs"] as const;
 const CONDITIONS = ["if", "changes", "exists", "when"] as const;
 
@@ -100,5 +100,7 @@ export const KEYWORDS = {
 /** Keywords that GitLab knows, and that are refused by name: without them, a pipeline would do something else. */
 export const REFUSED = {
   default: ["identity"],
+  image: ["ports"],
+  services: ["ports"],
   job: ["dast_configuration", "identity", "run", "inputs"],
 } as const;

@@ -5,7 +5,7 @@ import type { JobSecret, SecretProvider } from "./types.ts";
 import { isMapping, type Value } from "./values.ts";
 
 /** What each provider's secrets are named by, and which of that must be there. */
-export const SECRET_KEYS: Readonly<
+const SECRET_KEYS: Readonly<
   Record<SecretProvider, { readonly keys: readonly string[]; readonly required: readonly string[] }>
 > = {
   vault: { keys: ["engine", "path", "field"], required: ["engine", "path", "field"] },

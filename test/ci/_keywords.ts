@@ -131,10 +131,7 @@ export const EXAMPLES: Readonly<Record<keyof typeof KEYWORDS, readonly Example[]
   ],
   hooks: [[["j", "hooks"], job({ hooks: { pre_get_sources_script: ["h"] } })]],
   id_tokens: [[["j", "id_tokens", "T"], job({ id_tokens: { T: { aud: "x" } } })]],
-  image: [
-    [["j", "image"], job({ image: IMAGE })],
-    [["j", "image"], job({ image: { ...IMAGE, ports: [80] } })],
-  ],
+  image: [[["j", "image"], job({ image: IMAGE })]],
   inherit: [
     [
       ["j", "inherit"],
@@ -245,7 +242,6 @@ export const EXAMPLES: Readonly<Record<keyof typeof KEYWORDS, readonly Example[]
     ),
   ],
   services: [
-    [["j", "services", 0], job({ services: [{ ...IMAGE, ports: [80] }] })],
     [
       ["j", "services", 0],
       job({ services: [{ ...IMAGE, command: ["c"], alias: "a", variables: { A: "1" } }] }),

@@ -77,7 +77,15 @@ it.each(rows)("%s: %s has an effect", async (place, key) => {
 it.each(
   Object.entries(REFUSED).flatMap(([place, keys]) => keys.map((key) => [place, key] as const)),
 )("%s: %s is refused by name", async (place, key) => {
-  const own = place === "job" ? { j: { script: "x", [key]: {} } } : { default: { [key]: {} } };
-  const { errors } = await read(JSON.stringify({ j: { script: "x" }, ...own }));
-  expect(errors.join()).toContain(`${key} config is not supported on this server`);
+  const one = { name: "node", [key]: [80] };
+  const own: Readonly<Record<string, object>> = {
+    default: { default: { [key]: {} } },
+    image: { j: { script: "x", image: one } },
+    job: { j: { script: "x", [key]: {} } },
+    services: { j: { script: "x", services: [one] } },
+  };
+  const { errors } = await read(JSON.stringify({ j: { script: "x" }, ...own[place] }));
+  expect(errors.join()).toMatch(
+    new RegExp(`${key} config is not supported on this server|disallowed keys: ${key}`),
+  );
 });
