@@ -16,13 +16,13 @@ export type Letter =
   | { readonly delivery: number; readonly to: string }
   | { readonly password: string }
   | { readonly signUp: number }
-  | { readonly account: string }
-  | { readonly request: number; readonly to: string }
-  | { readonly approved: number };
+  | { readonly signUpAgain: string }
+  | { readonly signUpRequest: number; readonly to: string }
+  | { readonly signUpApproved: number };
 
 const KINDS = [
   ...["confirmation", "invitation", "delivery", "password"],
-  ...["signUp", "account", "request", "approved"],
+  ...["signUp", "signUpAgain", "signUpRequest", "signUpApproved"],
 ];
 
 /** Queues a letter, if there is a process that sends mail. */

@@ -59,9 +59,9 @@ async function write(
   if ("delivery" in letter) return integrationMailTo(store, letter);
   if ("password" in letter) return passwordLinkTo(store, letter.password, sender, now);
   if ("signUp" in letter) return signUpOf(store, letter.signUp, sender, now);
-  if ("account" in letter) return accountOf(store, letter.account, sender, now);
-  if ("request" in letter) return requestTo(store, letter, sender);
-  if ("approved" in letter) return approvalOf(store, letter.approved, sender);
+  if ("signUpAgain" in letter) return accountOf(store, letter.signUpAgain, sender, now);
+  if ("signUpRequest" in letter) return requestTo(store, letter, sender);
+  if ("signUpApproved" in letter) return approvalOf(store, letter.signUpApproved, sender);
   return confirmationOf(store, letter.confirmation, sender, now);
 }
 
@@ -127,7 +127,7 @@ async function accountOf(
 
 async function requestTo(
   db: Reader,
-  { request, to }: Extract<Letter, { request: number }>,
+  { signUpRequest: request, to }: Extract<Letter, { signUpRequest: number }>,
   { url }: Sender,
 ): Promise<Written | undefined> {
   const user = await nameOf(db, request);

@@ -394,8 +394,6 @@ const FROZEN: Record<string, string> = {
     "b2b81a75aacd13139547472f9f499094f09af4e05c4d83ab76fe2179a58c0fc6",
   "20261231-03-links-of-invitations":
     "a6b947f219748263a4e9557dd91ec729ed4238095ed0961b2b6c4429085de003",
-  "20261230-01-mirrored-pipelines":
-    "68e4581626a9e438f661e7f69dba3a2e7f8111c995437bb72289e4c74c9368d4",
 };
 
 const released = allResources.flatMap(({ migrations }) => migrations);

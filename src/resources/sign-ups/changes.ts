@@ -81,7 +81,7 @@ export async function signUp(arriving: Arriving, person: signUps.SignUp): Promis
     return id !== undefined;
   }
   if (await users.isEmailTaken(db, person.email)) {
-    await queueLetter(db, { account: person.email }, now);
+    await queueLetter(db, { signUpAgain: person.email }, now);
     return true;
   }
   await open(arriving, person, false);
@@ -107,7 +107,7 @@ async function open(
   const id = await (isConfirmed ? createAccount : createUser)(db, by, user, now);
   if (rules.needsApproval) {
     for (const to of await users.addressesOfAdmins(db, MOST_TOLD)) {
-      await queueLetter(db, { request: id, to }, now);
+      await queueLetter(db, { signUpRequest: id, to }, now);
     }
   }
   return id;

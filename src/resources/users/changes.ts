@@ -124,7 +124,7 @@ export async function changeState(
   const action = state === "active" ? LEFT[found.state] : ENTERED[state];
   if (action) await audit.log({ db, by, now }, action, { userId: found.id });
   if (found.state === "blocked_pending_approval" && state === "active") {
-    await queueLetter(db, { approved: found.id }, now);
+    await queueLetter(db, { signUpApproved: found.id }, now);
   }
 }
 
