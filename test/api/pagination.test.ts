@@ -536,6 +536,8 @@ describe("every list", () => {
     "/projects/:id/cluster_agents": "likewise",
     "/groups/:id/ldap_group_links": "likewise",
     "/groups/:id/saml_group_links": "likewise",
+    "/groups/:id/enterprise_users": "likewise",
+    "/projects/:id/attestations/:subject_digest": "likewise",
     "/projects/:id/merge_requests/:merge_request_iid/context_commits": "it has no pages",
     "/projects/:id/repository/tags/:tag_name/signature": "only a signed tag has one",
     "/projects/:id/issues/:issue_iid/user_agent_detail": "only what came from an address has one",

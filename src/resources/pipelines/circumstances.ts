@@ -246,7 +246,7 @@ async function commitVariables(
   const isLong = bytes.length > MOST_MESSAGE;
   const title = titleOf(message);
   const [user] = await db.rows(
-    `select username from users where lower(public_email) = lower(?) and private_profile = 0
+    `select username from users where public_email is not null and lower(public_email) = lower(?) and private_profile = 0
        and state = 'active' limit 1`,
     [author.email],
   );
