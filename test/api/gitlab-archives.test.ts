@@ -67,7 +67,10 @@ function project(): Record<string, string | Buffer> {
     "tree/project.json": JSON.stringify({
       ...{ description: "From there", visibility_level: 0, archived: false, topics: "one,two" },
       ...{ merge_requests_ff_only_enabled: true, build_timeout: 1200 },
-      project_feature: { issues_access_level: 20, wiki_access_level: 0, snippets_access_level: 10 },
+      project_feature: {
+        ...{ issues_access_level: 20, wiki_access_level: 0, snippets_access_level: 10 },
+        ...{ environments_access_level: 0, package_registry_access_level: 10 },
+      },
     }),
     "tree/project/labels.ndjson": lines({ ...bug, priorities: [{ priority: 1 }] }),
     "tree/project/milestones.ndjson": lines(milestone),
@@ -167,7 +170,8 @@ describe("an archive of GitLab", () => {
       ...{ description: "From there", visibility: "private", topics: ["one", "two"] },
       ...{ merge_method: "ff", default_branch: "main", build_timeout: 1200 },
       ...{ issues_access_level: "enabled", wiki_access_level: "disabled" },
-      snippets_access_level: "private",
+      ...{ snippets_access_level: "private", environments_access_level: "disabled" },
+      package_registry_access_level: "private",
     });
     const branches = (await get(`${place}/repository/branches`)) as { name: string }[];
     expect(branches.map(({ name }) => name)).toEqual(["main", "topic"]);

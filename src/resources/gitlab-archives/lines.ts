@@ -22,6 +22,7 @@ import {
 import { isTold, type Told } from "../bulk-imports/source.ts";
 import { ARCHIVED, SETTINGS } from "../exports/archived.ts";
 import { ArchiveError, CHUNK, type Line, MAX_LINE } from "../exports/format.ts";
+import { ACCESS_LEVELS } from "../projects/feature-levels.ts";
 import { type Archive, entriesOf, headOf, isTar } from "./tar.ts";
 import { detailsIn, discussionsIn, Numbers, personIn, reviewersIn, versionsIn } from "./told.ts";
 
@@ -417,7 +418,9 @@ function settingsIn(
   topics: readonly string[],
 ): Record<string, Value> {
   const features = toldIn(project["project_feature"]);
-  const level = (name: string) => LEVELS[numberIn(features[`${name}_access_level`]) ?? -1];
+  const levels = Object.entries(ACCESS_LEVELS).map(
+    ([name, column]) => [column, LEVELS[numberIn(features[name]) ?? -1]] as const,
+  );
   const ff = project["merge_requests_ff_only_enabled"] === true;
   const all: Readonly<Record<string, unknown>> = {
     ...project,
@@ -429,11 +432,7 @@ function settingsIn(
       : project["merge_requests_rebase_enabled"] === true
         ? "rebase_merge"
         : "merge",
-    issues_enabled: level("issues"),
-    merge_requests_enabled: level("merge_requests"),
-    wiki_enabled: level("wiki"),
-    jobs_enabled: level("builds"),
-    snippets_enabled: level("snippets"),
+    ...Object.fromEntries(levels),
   };
   const known = Object.entries(SETTINGS).flatMap(([name, { schema }]) => {
     const value = all[name];
