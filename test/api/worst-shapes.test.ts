@@ -179,6 +179,7 @@ async function visitPages(): Promise<void> {
     "user_settings application_id": application_id,
     session_id: 1,
     provider: "corp",
+    "invites token": "f".repeat(64),
   };
   ofPages = {
     ...{ client_id, redirect_uri, response_type: "code", scope: "api", state: "x" },
