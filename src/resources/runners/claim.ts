@@ -21,18 +21,24 @@ export interface ClaimedJob {
   readonly token: string;
 }
 
-/** Which jobs `cj` wait for a runner, as far as the job tells. */
-const WAITING = "cj.status = 'pending' and cj.kind = 'build'";
+const PENDING = "cj.status = 'pending' and cj.kind = 'build'";
+
+/** Which jobs `cj` wait for a runner, if their project's jobs are given to runners. */
+const WAITING_JOBS = `${PENDING}
+      and exists (select 1 from users u where u.id = cj.user_id and u.state = 'active')`;
 
 /** Projects `p` whose jobs are given to runners. */
-const OPEN = `p.jobs_enabled <> ${FEATURE_LEVELS.disabled} and p.archived = 0 and p.visibility > ${BEING_DELETED}
+const OPEN_PROJECTS = `p.jobs_enabled <> ${FEATURE_LEVELS.disabled} and p.archived = 0 and p.visibility > ${BEING_DELETED}
       and not ${isFrozen("p.namespace_id")}`;
+
+/** Which jobs `cj` of projects `p` wait for a runner. */
+export const WAITING = `${WAITING_JOBS} and ${OPEN_PROJECTS}`;
 
 /** What jobs `cj` a runner may do, if it may do those of their project. */
 function fittingJobs({ id, run_untagged, access_level }: Runner): Condition {
   const isTagged = "exists (select 1 from ci_job_tags jt where jt.job_id = cj.id)";
   return {
-    sql: `${WAITING} and exists (select 1 from users u where u.id = cj.user_id and u.state = 'active')
+    sql: `${WAITING_JOBS}
       ${access_level === "ref_protected" ? "and cj.protected = 1" : ""}
       ${run_untagged === 1 ? "" : `and ${isTagged}`}
       and not exists (select 1 from ci_job_tags jt where jt.job_id = cj.id
@@ -54,19 +60,23 @@ function fittingProjects({ id, kind, namespace_id }: Runner): Condition {
       values: [id],
     },
   };
-  return { sql: `${OPEN} and ${owners[kind].sql}`, values: owners[kind].values };
+  return { sql: `${OPEN_PROJECTS} and ${owners[kind].sql}`, values: owners[kind].values };
 }
 
-/** What jobs `cj` of projects `p` a runner may do. */
-const fitting = (runner: Runner): Condition =>
-  all([fittingProjects(runner), fittingJobs(runner)]);
+/**
+ * The oldest of the jobs of a project for which conditions hold. PostgreSQL would take an equal project as a reason to go
+ * through the jobs of all projects, by their ids.
+ */
+const oldestOf = (project: string, jobs: Condition) =>
+  `select cj.id from ci_jobs cj where cj.project_id between ${project} and ${project} and ${jobs.sql}
+   order by cj.project_id, cj.id limit 1`;
 
 /**
  * The project of the oldest job that a runner may do. Those of projects are looked for there; others are come across soon
  * among all that wait, which SQLite would sort.
  */
 async function projectOfOldest(db: Reader, runner: Runner): Promise<number | undefined> {
-  const fits = fitting(runner);
+  const fits = all([fittingProjects(runner), fittingJobs(runner)]);
   const projects =
     runner.kind === "project_type"
       ? "join projects p on p.id = cj.project_id where cj.status = 'pending'"
@@ -87,7 +97,7 @@ async function projectInTurn(db: Reader, runner: Runner): Promise<number | undef
   const projects = fittingProjects(runner);
   const jobs = fittingJobs(runner);
   const next = (after: string) =>
-    `(select min(cj.project_id) from ci_jobs cj where ${WAITING} and cj.project_id > ${after})`;
+    `(select min(cj.project_id) from ci_jobs cj where ${PENDING} and cj.project_id > ${after})`;
   const [found] = await db.rows(
     `with recursive waiting (project_id) as (
        select ${next("0")}
@@ -98,7 +108,7 @@ async function projectInTurn(db: Reader, runner: Runner): Promise<number | undef
      cross join projects p
      cross join ci_jobs oldest
      where p.id = w.project_id and ${projects.sql}
-       and oldest.id = (select cj.id from ci_jobs cj where cj.project_id = p.id and ${jobs.sql} order by cj.id limit 1)
+       and oldest.id = (${oldestOf("p.id", jobs)})
      order by (select count(*) from ci_jobs rj join runners r on r.id = rj.runner_id
        where rj.project_id = p.id and rj.status in ('running', 'canceling') and r.kind = 'instance_type'), oldest.id
      limit 1`,
@@ -132,7 +142,8 @@ export async function claim(
   manager: { readonly id: number; readonly cancelsGracefully: boolean },
   now: number,
 ): Promise<ClaimedJob | undefined> {
-  const fits = fitting(runner);
+  const projects = fittingProjects(runner);
+  const jobs = fittingJobs(runner);
   const nextProject = runner.kind === "instance_type" ? projectInTurn : projectOfOldest;
   for (let tries = 0; tries < TRIES; tries += 1) {
     const projectId = await nextProject(db, runner);
@@ -143,9 +154,8 @@ export async function claim(
       `update ci_jobs set status = 'running', runner_id = ?, runner_manager_id = ?, cancels_gracefully = ?,
          token_digest = ?, started_at = ?, updated_at = ?,
          timeout = case when timeout > ? then ? else timeout end
-       where status = 'pending' and id = (
-         select cj.id from ci_jobs cj join projects p on p.id = cj.project_id
-         where cj.project_id = ? and ${fits.sql} order by cj.id limit 1)
+       where status = 'pending'
+         and id = (select (${oldestOf("p.id", jobs)}) from projects p where p.id = ? and ${projects.sql})
        returning id, pipeline_id, user_id, timeout, environment,
          (select 1 from ci_job_specs s where s.job_id = ci_jobs.id and instr(s.spec, '"needsElsewhere":') > 0)`,
       [
@@ -157,8 +167,9 @@ export async function claim(
         now,
         runner.maximum_timeout ?? LONGEST,
         runner.maximum_timeout ?? LONGEST,
+        ...jobs.values,
         projectId,
-        ...fits.values,
+        ...projects.values,
       ],
     );
     if (!row) continue;
