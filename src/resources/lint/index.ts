@@ -251,7 +251,8 @@ async function check(
   if (!dry_run || errors.length > 0) return { errors, warnings, reading, jobs: readJobs(reading) };
   try {
     const { plan } = await planCreation(place, { ref, source: "push", content: text });
-    return { errors, warnings, reading, jobs: plan?.jobs.map(plannedJob) ?? [] };
+    const jobs = plan?.jobs.toSorted((a, b) => a.stageIndex - b.stageIndex) ?? [];
+    return { errors, warnings, reading, jobs: jobs.map(plannedJob) };
   } catch (error) {
     if (!(error instanceof PipelineRefusal)) throw error;
     return { errors: error.reasons, warnings, reading, jobs: [] };
