@@ -10,7 +10,13 @@ import {
 import type { Caller } from "../../core/access/caller.ts";
 import { ApiError, notFound } from "../../core/errors.ts";
 import * as param from "../../core/input.ts";
-import { type CodeSource, Json, type PrepareContext, type Resource, routes } from "../../core/resource.ts";
+import {
+  type CodeSource,
+  Json,
+  type PrepareContext,
+  type Resource,
+  routes,
+} from "../../core/resource.ts";
 import { commitId } from "../../git/commits.ts";
 import { findCommit } from "../../git/revisions.ts";
 import { mayCreatePipeline } from "../ci/abilities.ts";
