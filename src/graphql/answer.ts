@@ -20,7 +20,7 @@ export interface Operation {
 }
 
 /** A request's context, as the route has it. */
-export type RequestContext = Pick<Context, "call"> & Omit<GraphContext, "complexity">;
+export type RequestContext = Pick<Context, "call"> & Omit<GraphContext, "complexity" | "read">;
 
 /** An operation that was found valid, or the errors to answer. */
 type Prepared =
@@ -79,7 +79,9 @@ export class Answers {
         continue;
       }
       const complexity = { score, limit: limits.complexity };
-      const executed = await this.#execute(one.executable, { ...context, db, complexity });
+      const read = async (route: Route, parameters: object) =>
+        (await context.call(route, parameters)).value;
+      const executed = await this.#execute(one.executable, { ...context, db, complexity, read });
       texts.push(executed.text);
       db = executed.db;
     }

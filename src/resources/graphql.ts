@@ -15,6 +15,7 @@ import { graphqlModule as issueLinks } from "./issue-links/graphql.ts";
 import { graphqlModule as issues } from "./issues/graphql.ts";
 import { graphqlModule as iterations } from "./iterations/graphql.ts";
 import { graphqlModule as labels } from "./labels/graphql.ts";
+import { graphqlModule as lint } from "./lint/graphql.ts";
 import { graphqlModule as markdown } from "./markdown/graphql.ts";
 import { graphqlModule as members } from "./members/graphql.ts";
 import { graphqlModule as mergeRequests } from "./merge-requests/graphql.ts";
@@ -51,6 +52,7 @@ export const modules: readonly GraphqlModule[] = [
   releases,
   pipelines,
   runners,
+  lint,
   members,
   labels,
   iterations,

@@ -26,6 +26,12 @@ export interface GraphContext
   readonly store: Store;
   /** The complexity of the request's documents, and the most they may have. */
   readonly complexity: { readonly score: number; readonly limit: number };
+  /**
+   * Performs a REST route that reads, with its validation and authorization.
+   *
+   * @throws ApiError what the route answers to a client
+   */
+  readonly read: (route: Route, parameters: object) => Promise<unknown>;
 }
 
 /**

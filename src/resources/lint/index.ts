@@ -7,9 +7,16 @@ import {
   type Reading,
   readConfiguration,
 } from "../../ci/index.ts";
+import type { Caller } from "../../core/access/caller.ts";
 import { ApiError, notFound } from "../../core/errors.ts";
 import * as param from "../../core/input.ts";
-import { Json, type PrepareContext, type Resource, routes } from "../../core/resource.ts";
+import {
+  type CodeSource,
+  Json,
+  type PrepareContext,
+  type Resource,
+  routes,
+} from "../../core/resource.ts";
 import { commitId } from "../../git/commits.ts";
 import { findCommit } from "../../git/revisions.ts";
 import { mayCreatePipeline } from "../ci/abilities.ts";
@@ -90,6 +97,17 @@ const checkInput = {
 };
 const name = param.optional(param.anyText({ max: 1024 }));
 
+const sentInput = { ...checkInput, content: param.anyText({ max: MAX_CONTENT }), ref: name };
+
+/** Checks a configuration that is sent as REST does, beside the files of a commit, which only GraphQL's callers can name. */
+export const lintAtCommit = query("", {
+  summary: "Check a CI/CD configuration that is sent, as one of a commit",
+  role: "developer",
+  input: { ...sentInput, sha: name },
+  prepare: (input, preparing) => checkSent({ ...input, commit: input.sha || "HEAD" }, preparing),
+  handle: ({ prepared }) => new Json(prepared),
+});
+
 /** Checks of CI/CD configurations. */
 export const lintResource: Resource = {
   name: "CI lint",
@@ -117,20 +135,9 @@ export const lintResource: Resource = {
     query("", {
       summary: "Check a CI/CD configuration that is sent, as one of a project",
       role: "developer",
-      input: { ...checkInput, content: param.anyText({ max: MAX_CONTENT }), ref: name },
+      input: sentInput,
       examples: [example, refusedExample],
-      prepare: async (input, preparing) => {
-        const opened = await openRepository(preparing, ["HEAD"]);
-        const commit = await findCommit(opened, "HEAD");
-        const place = placeIn(preparing, preparing.source, preparing.caller?.id ?? null);
-        const surroundings =
-          commit === undefined
-            ? nowhere(preparing, preparing.source.fullPath, opened.defaultBranch)
-            : await circumstancesAt(place, opened, commit);
-        const ref = input.ref || opened.defaultBranch;
-        const result = await check(place, surroundings, input.content, { ...input, ref });
-        return show(place, result, input);
-      },
+      prepare: (input, preparing) => checkSent({ ...input, commit: "HEAD" }, preparing),
       handle: ({ prepared }) => new Json(prepared),
     }),
     ofInstance("", {
@@ -159,6 +166,26 @@ export const lintResource: Resource = {
     }),
   ],
 };
+
+/** Checks a configuration that is sent as if it were in a project, at a commit if there is one. */
+async function checkSent(
+  input: Omit<Check, "ref"> & {
+    readonly content: string;
+    readonly commit: string;
+    readonly ref?: string | undefined;
+  },
+  preparing: PrepareContext<Caller> & { source: CodeSource },
+): Promise<object> {
+  const opened = await openRepository(preparing, [input.commit]);
+  const commit = await findCommit(opened, input.commit);
+  const place = placeIn(preparing, preparing.source, preparing.caller.id);
+  const surroundings =
+    commit === undefined
+      ? nowhere(preparing, preparing.source.fullPath, opened.defaultBranch)
+      : await circumstancesAt(place, opened, commit);
+  const ref = input.ref || opened.defaultBranch;
+  return show(place, await check(place, surroundings, input.content, { ...input, ref }), input);
+}
 
 /** The value of one of two parameters that mean the same. @throws ApiError 400 if both are sent */
 function oneOf<K extends string>(
@@ -230,7 +257,8 @@ async function check(
   if (!dry_run || errors.length > 0) return { errors, warnings, reading, jobs: readJobs(reading) };
   try {
     const { plan } = await planCreation(place, { ref, source: "push", content: text });
-    return { errors, warnings, reading, jobs: plan?.jobs.map(plannedJob) ?? [] };
+    const jobs = plan?.jobs.toSorted((a, b) => a.stageIndex - b.stageIndex) ?? [];
+    return { errors, warnings, reading, jobs: jobs.map(plannedJob) };
   } catch (error) {
     if (!(error instanceof PipelineRefusal)) throw error;
     return { errors: error.reasons, warnings, reading, jobs: [] };

@@ -2,7 +2,7 @@ import { newSecret } from "../../auth/token-secrets.ts";
 import { FEATURE_LEVELS } from "../../core/access/features.ts";
 import { BEING_DELETED, isFrozen } from "../../core/access/visibility.ts";
 import { recordJobs } from "../../hooks/records.ts";
-import type { Condition } from "../../store/conditions.ts";
+import { all, type Condition } from "../../store/conditions.ts";
 import { insertRow } from "../../store/insert.ts";
 import type { Database, Reader } from "../../store/port.ts";
 import { deploy } from "../ci/deploying.ts";
@@ -21,14 +21,34 @@ export interface ClaimedJob {
   readonly token: string;
 }
 
-/** Which jobs `cj` of projects `p` wait for a runner. */
-export const WAITING = `cj.status = 'pending' and cj.kind = 'build'
-      and exists (select 1 from users u where u.id = cj.user_id and u.state = 'active')
-      and p.jobs_enabled <> ${FEATURE_LEVELS.disabled} and p.archived = 0 and p.visibility > ${BEING_DELETED}
+const PENDING = "cj.status = 'pending' and cj.kind = 'build'";
+
+/** Which jobs `cj` wait for a runner, if their project's jobs are given to runners. */
+const WAITING_JOBS = `${PENDING}
+      and exists (select 1 from users u where u.id = cj.user_id and u.state = 'active')`;
+
+/** Projects `p` whose jobs are given to runners. */
+const OPEN_PROJECTS = `p.jobs_enabled <> ${FEATURE_LEVELS.disabled} and p.archived = 0 and p.visibility > ${BEING_DELETED}
       and not ${isFrozen("p.namespace_id")}`;
 
-/** What jobs `cj` of projects `p` a runner may do. */
-function fitting({ id, kind, namespace_id, run_untagged, access_level }: Runner): Condition {
+/** Which jobs `cj` of projects `p` wait for a runner. */
+export const WAITING = `${WAITING_JOBS} and ${OPEN_PROJECTS}`;
+
+/** What jobs `cj` a runner may do, if it may do those of their project. */
+function fittingJobs({ id, run_untagged, access_level }: Runner): Condition {
+  const isTagged = "exists (select 1 from ci_job_tags jt where jt.job_id = cj.id)";
+  return {
+    sql: `${WAITING_JOBS}
+      ${access_level === "ref_protected" ? "and cj.protected = 1" : ""}
+      ${run_untagged === 1 ? "" : `and ${isTagged}`}
+      and not exists (select 1 from ci_job_tags jt where jt.job_id = cj.id
+        and jt.tag not in (select tag from runner_tags where runner_id = ?))`,
+    values: [id],
+  };
+}
+
+/** Projects `p` of which a runner does jobs. */
+function fittingProjects({ id, kind, namespace_id }: Runner): Condition {
   const owners: Record<Runner["kind"], Condition> = {
     instance_type: { sql: "p.shared_runners_enabled = 1", values: [] },
     group_type: {
@@ -40,24 +60,23 @@ function fitting({ id, kind, namespace_id, run_untagged, access_level }: Runner)
       values: [id],
     },
   };
-  const own = owners[kind];
-  const isTagged = "exists (select 1 from ci_job_tags jt where jt.job_id = cj.id)";
-  return {
-    sql: `${WAITING} and ${own.sql}
-      ${access_level === "ref_protected" ? "and cj.protected = 1" : ""}
-      ${run_untagged === 1 ? "" : `and ${isTagged}`}
-      and not exists (select 1 from ci_job_tags jt where jt.job_id = cj.id
-        and jt.tag not in (select tag from runner_tags where runner_id = ?))`,
-    values: [...own.values, id],
-  };
+  return { sql: `${OPEN_PROJECTS} and ${owners[kind].sql}`, values: owners[kind].values };
 }
+
+/**
+ * The oldest of the jobs of a project for which conditions hold. PostgreSQL would take an equal project as a reason to go
+ * through the jobs of all projects, by their ids.
+ */
+const oldestOf = (project: string, jobs: Condition) =>
+  `select cj.id from ci_jobs cj where cj.project_id between ${project} and ${project} and ${jobs.sql}
+   order by cj.project_id, cj.id limit 1`;
 
 /**
  * The project of the oldest job that a runner may do. Those of projects are looked for there; others are come across soon
  * among all that wait, which SQLite would sort.
  */
-async function nextProject(db: Reader, runner: Runner): Promise<number | undefined> {
-  const fits = fitting(runner);
+async function projectOfOldest(db: Reader, runner: Runner): Promise<number | undefined> {
+  const fits = all([fittingProjects(runner), fittingJobs(runner)]);
   const projects =
     runner.kind === "project_type"
       ? "join projects p on p.id = cj.project_id where cj.status = 'pending'"
@@ -69,10 +88,39 @@ async function nextProject(db: Reader, runner: Runner): Promise<number | undefin
   return found?.[0] as number | undefined;
 }
 
+/**
+ * The project that a runner of all projects does a job of next: of those with jobs that it may do, the one of which such
+ * runners do the fewest at the moment, then that of the oldest job. So a project with many jobs does not keep others waiting,
+ * as in GitLab. An index leads from one project with waiting jobs to the next, however many jobs each has.
+ */
+async function projectInTurn(db: Reader, runner: Runner): Promise<number | undefined> {
+  const projects = fittingProjects(runner);
+  const jobs = fittingJobs(runner);
+  const next = (after: string) =>
+    `(select min(cj.project_id) from ci_jobs cj where ${PENDING} and cj.project_id > ${after})`;
+  const [found] = await db.rows(
+    `with recursive waiting (project_id) as (
+       select ${next("0")}
+       union all
+       select ${next("w.project_id")} from waiting w where w.project_id is not null
+     )
+     select p.id from waiting w
+     cross join projects p
+     cross join ci_jobs oldest
+     where p.id = w.project_id and ${projects.sql}
+       and oldest.id = (${oldestOf("p.id", jobs)})
+     order by (select count(*) from ci_jobs rj join runners r on r.id = rj.runner_id
+       where rj.project_id = p.id and rj.status in ('running', 'canceling') and r.kind = 'instance_type'), oldest.id
+     limit 1`,
+    [...projects.values, ...jobs.values],
+  );
+  return found?.[0] as number | undefined;
+}
+
 /** Whether there is a job that a runner may do, unless it is paused or gone. */
 export async function hasJob(db: Reader, runnerId: number): Promise<boolean> {
   const runner = await findRunner(db, runnerId);
-  return runner?.paused === 0 && (await nextProject(db, runner)) !== undefined;
+  return runner?.paused === 0 && (await projectOfOldest(db, runner)) !== undefined;
 }
 
 /** Projects that are looked at for a job, while other runners take theirs. */
@@ -82,7 +130,7 @@ const TRIES = 10;
 const MARGIN = 3_600_000;
 
 /**
- * Gives a runner the oldest job that it may do. Claims in one project are made one after another, and by one statement
+ * Gives a runner the oldest job that it may do, of the project whose turn it is if it is a runner of all projects. Claims in one project are made one after another, and by one statement
  * each, so no job is given out twice.
  *
  * @param manager the process of the runner, and whether it cleans up after jobs that are canceled
@@ -94,7 +142,9 @@ export async function claim(
   manager: { readonly id: number; readonly cancelsGracefully: boolean },
   now: number,
 ): Promise<ClaimedJob | undefined> {
-  const fits = fitting(runner);
+  const projects = fittingProjects(runner);
+  const jobs = fittingJobs(runner);
+  const nextProject = runner.kind === "instance_type" ? projectInTurn : projectOfOldest;
   for (let tries = 0; tries < TRIES; tries += 1) {
     const projectId = await nextProject(db, runner);
     if (projectId === undefined) return undefined;
@@ -104,9 +154,8 @@ export async function claim(
       `update ci_jobs set status = 'running', runner_id = ?, runner_manager_id = ?, cancels_gracefully = ?,
          token_digest = ?, started_at = ?, updated_at = ?,
          timeout = case when timeout > ? then ? else timeout end
-       where status = 'pending' and id = (
-         select cj.id from ci_jobs cj join projects p on p.id = cj.project_id
-         where cj.project_id = ? and ${fits.sql} order by cj.id limit 1)
+       where status = 'pending'
+         and id = (select (${oldestOf("p.id", jobs)}) from projects p where p.id = ? and ${projects.sql})
        returning id, pipeline_id, user_id, timeout, environment,
          (select 1 from ci_job_specs s where s.job_id = ci_jobs.id and instr(s.spec, '"needsElsewhere":') > 0)`,
       [
@@ -118,8 +167,9 @@ export async function claim(
         now,
         runner.maximum_timeout ?? LONGEST,
         runner.maximum_timeout ?? LONGEST,
+        ...jobs.values,
         projectId,
-        ...fits.values,
+        ...projects.values,
       ],
     );
     if (!row) continue;
