@@ -130,8 +130,8 @@ const TRIES = 10;
 const MARGIN = 3_600_000;
 
 /**
- * Gives a runner the oldest job that it may do, of the project whose turn it is if it is a runner of all projects. Claims in one project are made one after another, and by one statement
- * each, so no job is given out twice.
+ * Gives a runner the oldest job that it may do, of the project whose turn it is if it is a runner of all projects. Claims in
+ * one project are made one after another, and by one statement each, so no job is given out twice.
  *
  * @param manager the process of the runner, and whether it cleans up after jobs that are canceled
  * @returns `undefined` if there is none, or others were faster
