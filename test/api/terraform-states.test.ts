@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { type TestApp, testApp } from "../helpers.ts";
+import { ask, NOT_AVAILABLE, send } from "../graphql/ask.ts";
+import { type Person, type TestApp, testApp } from "../helpers.ts";
 
 const STATES = "/projects/acme%2Fsite/terraform/state";
 
@@ -116,5 +117,54 @@ describe("the http backend", () => {
     expect((await call(`POST ${STATES}/large`, text(8_000_000))).status).toBe(200);
     expect((await call(`GET ${STATES}/large`)).text).toHaveLength(text(8_000_000).length);
     expect((await call(`POST ${STATES}/large`, text(8_400_000))).status).toBe(413);
+  });
+});
+
+describe("GraphQL", () => {
+  const SITE = 'project(fullPath: "acme/site")';
+  const change = (as: Person, mutation: string, id: string) =>
+    send(app, as, `mutation { ${mutation}(input: { id: "${id}" }) { errors } }`);
+
+  it("shows states with their newest versions to developers, as glab lists them", async () => {
+    for (const serial of [3, 5]) await call(`POST ${STATES}/listed`, stateOf(serial));
+    await call(`POST ${STATES}/listed/lock`, lock);
+    const query = `{ ${SITE} { terraformState(name: "listed") { name lockedByUser { username } lockedAt deletedAt
+      latestVersion { serial downloadPath createdAt updatedAt } } terraformStates { count nodes { id name } } } }`;
+    const { project } = await ask(app, query, {}, "developer");
+    expect(project.terraformStates.nodes.map(({ name }: { name: string }) => name)).toContain(
+      "listed",
+    );
+    const { terraformState: shown } = project;
+    expect(shown).toMatchObject({ deletedAt: null, lockedByUser: { username: "maintainer" } });
+    expect(shown.latestVersion.serial).toBe(5);
+    const read = await app.call(`GET ${shown.latestVersion.downloadPath}`, { as: "developer" });
+    expect(read.json).toEqual(stateOf(5));
+    for (const as of ["reporter", "stranger"] as const) {
+      expect((await ask(app, query, {}, as)).project).toEqual({
+        terraformState: null,
+        terraformStates: { count: 0, nodes: [] },
+      });
+    }
+  });
+
+  const LOCKED = ["state is already locked"];
+
+  it("locks, unlocks and deletes states for maintainers", async () => {
+    await call(`POST ${STATES}/changed`, stateOf(1));
+    const query = `{ ${SITE} { terraformState(name: "changed") { id lockedAt } } }`;
+    const { id } = (await ask(app, query)).project.terraformState;
+    for (const mutation of ["terraformStateLock", "terraformStateUnlock", "terraformStateDelete"]) {
+      const { errors } = await change("developer", mutation, id);
+      expect(errors?.map(({ message }) => message)).toEqual([NOT_AVAILABLE]);
+    }
+    const did = async (mutation: string) =>
+      (await change("maintainer", mutation, id)).data[mutation].errors;
+    expect(await did("terraformStateLock")).toEqual([]);
+    expect(await did("terraformStateLock")).toEqual(LOCKED);
+    expect(await did("terraformStateDelete")).toEqual(LOCKED);
+    expect(await did("terraformStateUnlock")).toEqual([]);
+    expect((await ask(app, query)).project.terraformState.lockedAt).toBeNull();
+    expect(await did("terraformStateDelete")).toEqual([]);
+    expect((await ask(app, query)).project.terraformState).toBeNull();
   });
 });

@@ -119,6 +119,10 @@ const ROUTES: Readonly<Record<string, string>> = {
   Snippet:
     "select id, case when project_id is null then '' else '/projects/' || project_id end || '/snippets/' || id from snippets",
   // REST shows the time that was logged only as a sum, with what it was logged on.
+  TerraformState:
+    "select id, '/projects/' || project_id || '/terraform/state/' || name from terraform_states",
+  TerraformStateVersion: `select tv.id, '/projects/' || ts.project_id || '/terraform/state/' || ts.name || '/versions/' || tv.serial
+    from terraform_state_versions tv join terraform_states ts on ts.id = tv.state_id`,
   Timelog: `select id, ${noteable("tl")} from (select *, cast(null as bigint) as snippet_id from timelogs) tl`,
   Todo: "select id, '' from todos",
   UserCore: "select id, '/users/' || id from users",
@@ -445,6 +449,8 @@ async function argumentsOf(
       return ["Issue", "MergeRequest", "Snippet", "Note"].flatMap((name) =>
         (ids.get(name) ?? []).map((id) => `id: "gid://gitlab/${name}/${id}"`),
       );
+    case "Project.terraformState":
+      return texts("name", "select name from terraform_states");
     case "Query.namespace":
       // One of each kind and visibility: all of them take as long as everything else.
       return texts(

@@ -14,7 +14,7 @@ export interface Exception {
 
 /** Texts with a syntax of their own, by the names in errors. */
 const WRITTEN =
-  /"(actions|approved_by_ids|assignee_id|branch|color|commit_id|cron|deploy_key\.key|duration|email|external_url|key|level|position\[base_sha\]|reviewer_id|source_branch|target_branch|value|variables)":\["is invalid/;
+  /"(actions|approved_by_ids|assignee_id|branch|color|commit_id|commit_sha|cron|custom_attributes|deploy_key\.key|duration|email|epic_id|external_url|iteration_id|key|level|position\[base_sha\]|reviewer_id|source_branch|target_branch|value|variables|weight)":\["is (an )?invalid/;
 
 /** What schemathesis finds and stays. Each is met in a run, or the test fails. */
 export const EXCEPTIONS: readonly Exception[] = [
@@ -50,7 +50,19 @@ export const EXCEPTIONS: readonly Exception[] = [
   },
   {
     code: "ST202",
-    operation: /\/variables\/\{key\}$/,
+    operation: /\/info\/lfs\/objects\/batch$/,
+    says: /^4(15|22) /m,
+    why: "Git LFS has a media type of its own, and says itself what is wrong with a request",
+  },
+  {
+    code: "ST202",
+    operation: /\/packages\/npm\/|\/terraform\/state\/\{name\}$/,
+    says: /must be a version, as JSON|document is invalid|does not match declared format|The state is no JSON object/,
+    why: "what npm and Terraform send is theirs",
+  },
+  {
+    code: "ST202",
+    operation: /^GET |\/variables\/\{key\}$/,
     says: /expected an? (array|hash) for parameter/,
     why: "brackets in names that an object of a query has are lists and objects, as in Rails",
   },
@@ -61,23 +73,23 @@ export const EXCEPTIONS: readonly Exception[] = [
   },
   {
     code: "ST202",
-    says: /valid color code|valid URL|absolute URI|Only allowed schemes|can contain only|invalid syntax|name (is )?invalid|[Ii]nvalid reference|Invalid \w+( \w+)? given|must consist of|too short|valid emoji|file format|Invalid Date|valid format|not a valid (level|value)|have a valid value|available scopes|can't be blank/,
+    says: /valid color code|valid URL|absolute URI|Only allowed schemes|can contain only|invalid syntax|name (is )?invalid|[Ii]nvalid reference|Invalid \w+( \w+)? given|must consist of|too short|valid emoji|file format|Invalid Date|valid format|not a valid (level|value)|have a valid value|available scopes|can't be blank|an invalid regular expression|valid PEM|URI is invalid|Version is invalid|sha is not valid|not a semantic version|[Dd]ate (range )?must|`full_path` is incorrect/,
     why: "a rule for a text that no schema says, and whose errors GitLab words itself",
   },
   {
     code: "ST202",
-    says: /not found|does not exist|an email you own|[Cc]ould not find|on a branch|not a fork|already (exists|been taken)|same title|same project\/branch|reserved name|are identical|Target .* is invalid/,
+    says: /not found|does not exist|an email you own|[Cc]ould not find|on a branch|not a fork|already (exists|been taken)|same title|same project\/branch|reserved name|are identical|Target .* is invalid|No Work Item found|not below the same parent|push rule exists|a member of the|have access to the|must be those of|no domain of the project|doesn't exist|no previous tag/,
     why: "a record that must be there, or must not",
   },
   {
     code: "ST202",
     // Of requests that were undone, ids of objects are given again: their trees are others then.
-    says: /a tree is cut short|not mergeable|[Cc]annot|could not be|Unplayable|Method Not Allowed|failed: |Missing CI config|currently deployed|Only one project|Unprocessable Entity|not included in the list|can't be resolved/,
+    says: /a tree is cut short|not mergeable|[Cc]annot|could not be|Unplayable|Method Not Allowed|failed: |Missing CI config|currently deployed|Only one project|Unprocessable Entity|not included in the list|can't be resolved|not been marked|already unarchived|not waiting for|must be failed|not mirrored|must be confidential|for incidents only|needs a domain|Couldn't verify|not enabled for this user/,
     why: "a record whose state does not allow it",
   },
   {
     code: "ST202",
-    says: /not given|is missing|are missing|is required|can have only one of|No parameters provided|params is empty|[Pp]rovide at least|not specified|Missing required parameter|grant type|mutually exclusive|all or none|together|requires|must be greater|automatically generated|not yet available|Internal notes/,
+    says: /not given|is missing|are missing|is required|can have only one of|No parameters provided|params is empty|[Pp]rovide at least|not specified|Missing required parameter|grant type|mutually exclusive|all or none|together|requires|must be greater|automatically generated|not yet available|Internal notes|only for rules of the type|must have at least/,
     why: "attributes of which one is needed with, or refused beside, another",
   },
   {

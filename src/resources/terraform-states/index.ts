@@ -63,7 +63,8 @@ function serialIn(text: string): number | undefined {
 }
 
 const json = { "content-type": "application/json" };
-const done = () => new RawReply(200, json, "");
+/** An answer without a body, which says no type of one. */
+const done = () => new RawReply(200, {}, "");
 
 const targetOf = (source: Source, name: string) => ({ target: `${name} of ${source.fullPath}` });
 
@@ -89,7 +90,6 @@ const stateRoutes = [
     body: "bytes",
     maxBodyBytes: MOST_BYTES,
     status: 200,
-    answersWith: "application/json",
     alsoAnswers: { 204: [] },
     handle: async ({ db, source, input, body, secrets, now }) => {
       if (body.length === 0) return new RawReply(204, {});
@@ -110,7 +110,6 @@ const stateRoutes = [
     role: "maintainer",
     input: { ...named, ...lockId },
     status: 200,
-    answersWith: "application/json",
     handle: async (context) => {
       const { db, source, input } = context;
       const found = await findState(db, source, input.name);
@@ -135,7 +134,6 @@ const stateRoutes = [
       Path: param.optional(param.anyText({ max: LONGEST })),
     },
     status: 200,
-    answersWith: "application/json",
     handle: async ({ db, source, caller, input, now }) => {
       const found = await states.find(db, source.id, input.name);
       if (found?.lock_id) throw new ApiError(409, lockOf(found));
@@ -157,7 +155,6 @@ const stateRoutes = [
     role: "maintainer",
     input: { ...named, ...lockId },
     status: 200,
-    answersWith: "application/json",
     handle: async ({ db, source, input, now }) => {
       const found = await findState(db, source, input.name);
       if (input.ID !== undefined) requireLock(found, input.ID);
