@@ -1226,6 +1226,7 @@ export const INTERNAL: Readonly<Record<string, string>> = {
   project_imports: "archives to be read",
   project_redirects: "former paths",
   recovery_codes: "sign-in",
+  sign_ups: "sign-in: an account comes of it once its address is confirmed",
   registration_tokens: "secrets",
   relation_export_files: "archives that were written",
   relation_exports: "archives to be written",
