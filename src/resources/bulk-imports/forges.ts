@@ -160,10 +160,13 @@ class Forge {
     onLines: readonly Told[],
   ): Promise<Map<number, readonly Told[]>> {
     const found = new Map<number, readonly Told[]>();
+    const [ofIssue, ofLines] = [comments, onLines].map(
+      (all) => new Map(all.map((told) => [told["id"], told])),
+    );
     for (const note of discussions.flatMap(({ notes }) => listIn(notes))) {
       const isOnLine = note["of"] === "reviews";
       if (note["of"] === undefined || (isOnLine && this.#isGitea)) continue;
-      const told = (isOnLine ? onLines : comments).find(({ id }) => id === note["key"]);
+      const told = (isOnLine ? ofLines : ofIssue)?.get(note["key"]);
       const at = isOnLine ? "pulls/comments" : "issues/comments";
       const emoji = told ? await this.#reactions(told, `${at}/${note["key"]}`) : [];
       if (emoji.length > 0) found.set(note["id"] as number, emoji);
