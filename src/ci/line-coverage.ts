@@ -3,19 +3,36 @@ import type { Budget } from "../turns/budget.ts";
 import type { CoverageFormat } from "./report-kinds.ts";
 import { type ElementReader, ReportError, readXml } from "./xml.ts";
 
+/** Folders of a path that are compared, from its end: what a report names costs no more, however many files are asked for. */
+const MOST_FOLDERS = 40;
+
+/** The ends of a path, each without one more of its folders, the longest first: at most as many. */
+function endsOf(path: string, most: number): string[] {
+  const ends: string[] = [];
+  let at = path.length;
+  while (ends.length < most && at > 0) {
+    at = path.lastIndexOf("/", at - 1);
+    ends.push(path.slice(at + 1));
+  }
+  return ends.reverse();
+}
+
 /** How often lines of files were run: of those files that are asked for. */
 export class LineCoverage {
   readonly files = new Map<string, Map<number, number>>();
-  /** The files that are asked for, by their names without folders. */
-  readonly #wanted = new Map<string, string[]>();
+  /** The files that are asked for, by their ends. */
+  readonly #wanted = new Map<string, string>();
+  readonly #paths: ReadonlySet<string>;
+  /** Names in the longest path of these. */
+  #deepest = 0;
 
   /** @param wanted paths of files */
   constructor(wanted: Iterable<string>) {
-    for (const path of wanted) {
-      const name = nameOf(path);
-      const known = this.#wanted.get(name);
-      if (known) known.push(path);
-      else this.#wanted.set(name, [path]);
+    this.#paths = new Set(wanted);
+    for (const path of this.#paths) {
+      const ends = endsOf(path, MOST_FOLDERS);
+      for (const end of ends) if (!this.#wanted.has(end)) this.#wanted.set(end, path);
+      this.#deepest = Math.max(this.#deepest, ends.length);
     }
   }
 
@@ -27,14 +44,14 @@ export class LineCoverage {
    * @param isEnd whether the path may be only the end of the file's
    */
   find(path: string, sources: readonly string[], isEnd: boolean): string | undefined {
-    const wanted = this.#wanted.get(nameOf(path)) ?? [];
-    if (wanted.includes(path)) return path;
-    const inSources = sources.map((source) => `${source.replace(/\/+$/, "")}/${path}`);
-    return wanted.find(
-      (one) =>
-        inSources.some((whole) => whole === one || whole.endsWith(`/${one}`)) ||
-        (isEnd ? one.endsWith(`/${path}`) : path.endsWith(`/${one}`)),
-    );
+    if (this.#paths.has(path)) return path;
+    if (isEnd) return this.#wanted.get(path);
+    if (!this.#wanted.has(path.slice(path.lastIndexOf("/") + 1))) return undefined;
+    for (const whole of [path, ...sources.map((source) => `${source}/${path}`)]) {
+      const found = endsOf(whole, this.#deepest).find((end) => this.#paths.has(end));
+      if (found !== undefined) return found;
+    }
+    return undefined;
   }
 
   /** Notes that a line was run so often. Of several reports, each adds its own. */
@@ -45,13 +62,11 @@ export class LineCoverage {
   }
 }
 
-const nameOf = (path: string) => path.slice(path.lastIndexOf("/") + 1);
-
 const malformed = (format: CoverageFormat) => (reason: string) =>
   new ReportError(`${format === "jacoco" ? "JaCoCo" : "Cobertura"} XML parsing failed: ${reason}`);
 
 /** Sources that a report may name, and characters of each. */
-const MOST_SOURCES = 100;
+const MOST_SOURCES = 20;
 const MOST_SOURCE = 4096;
 
 /**
@@ -67,6 +82,14 @@ export function readCoverage(
 ): Promise<void> {
   const reader = new Reader(format, coverage, budget);
   return readXml(text, reader, budget, malformed(format));
+}
+
+/** A folder without the slashes after it. */
+function folderIn(text: string): string {
+  const folder = text.trim();
+  let end = folder.length;
+  while (folder[end - 1] === "/") end -= 1;
+  return folder.slice(0, end);
 }
 
 class Reader implements ElementReader {
@@ -98,7 +121,7 @@ class Reader implements ElementReader {
     const name = this.#open.pop();
     if (name === "class" || name === "sourcefile") this.#file = undefined;
     if (name === "source") {
-      if (this.#sources.length < MOST_SOURCES) this.#sources.push(this.#source.trim());
+      if (this.#sources.length < MOST_SOURCES) this.#sources.push(folderIn(this.#source));
       this.#source = "";
     }
   }
