@@ -37,13 +37,8 @@ Examples:
     .description("import a group with all below it, or a project, from a GitLab or another pm-api")
     .addOption(databaseOption())
     .option("--url <url>", "address of the other server")
-    .addOption(
-      new Option(
-        "--token <token>",
-        "access token of the other server, an owner's with the scope api",
-      ).env("PM_IMPORT_TOKEN"),
-    )
-    .addOption(new Option("--token-file <file>", "file with that token").conflicts("token"))
+    .addOption(tokenOption("access token of the other server, an owner's with the scope api"))
+    .addOption(tokenFileOption())
     .option("--group <group>", "group to import: its full path there")
     .addOption(
       new Option("--project <project>", "project to import: its full path there").conflicts(
@@ -77,12 +72,8 @@ Examples:
       .description(`import a repository with issues, pull requests and releases from ${title}`)
       .addOption(databaseOption())
       .option("--url <url>", `address of the server${isGithub ? "; default: github.com" : ""}`)
-      .addOption(
-        new Option("--token <token>", "access token that may read the repository").env(
-          "PM_IMPORT_TOKEN",
-        ),
-      )
-      .addOption(new Option("--token-file <file>", "file with that token").conflicts("token"))
+      .addOption(tokenOption("access token that may read the repository"))
+      .addOption(tokenFileOption())
       .option("--repo <repo>", "repository to import: its owner and name there")
       .option("--into <group>", "group to put it into: its full path here")
       .option("--path <path>", "its path here, if it is to be another one")
@@ -101,6 +92,10 @@ Examples:
       .action((options: ImportOptions) => importRepository(name, options));
   }
 }
+
+const tokenOption = (about: string) => new Option("--token <token>", about).env("PM_IMPORT_TOKEN");
+const tokenFileOption = () =>
+  new Option("--token-file <file>", "file with that token").conflicts("token");
 
 async function tokenOf({ token, tokenFile }: ImportOptions): Promise<string> {
   if (token !== undefined) return token;

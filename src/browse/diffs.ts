@@ -81,6 +81,28 @@ function linesOf(diff: string): Line[] {
   });
 }
 
+/** Lines that were removed, those added in their place, and the line after them that is neither. */
+interface Part {
+  readonly removed: readonly Line[];
+  readonly added: readonly Line[];
+  readonly line?: Line;
+}
+
+function* partsOf(lines: readonly Line[]): Generator<Part> {
+  let [removed, added]: [Line[], Line[]] = [[], []];
+  for (const line of lines) {
+    const isNext = line.kind === "removed" && added.length > 0;
+    const isOther = line.kind !== "removed" && line.kind !== "added";
+    if (isNext || isOther) {
+      yield { removed, added, ...(isOther && { line }) };
+      [removed, added] = [[], []];
+    }
+    if (line.kind === "removed") removed.push(line);
+    if (line.kind === "added") added.push(line);
+  }
+  yield { removed, added };
+}
+
 const SPACE = /\s+/g;
 
 /**
@@ -89,8 +111,7 @@ const SPACE = /\s+/g;
  */
 function withoutSpace(lines: readonly Line[]): Line[] {
   const kept: Line[] = [];
-  let [removed, added]: [Line[], Line[]] = [[], []];
-  const settle = () => {
+  for (const { removed, added, line: same } of partsOf(lines)) {
     // Of lines that are alike, the places, and how many of them are passed.
     const places = new Map<string, { at: number[]; passed: number }>();
     added.forEach(({ text }, at) => {
@@ -106,24 +127,14 @@ function withoutSpace(lines: readonly Line[]): Line[] {
       while ((open.at[open.passed] ?? right) < right) open.passed++;
       const found = open.at[open.passed++];
       if (found === undefined) return;
-      const same = added[found] as Line;
+      const alike = added[found] as Line;
       kept.push(...removed.slice(left, at), ...added.slice(right, found));
-      kept.push({ ...same, kind: "same", before: line.before });
+      kept.push({ ...alike, kind: "same", before: line.before });
       [left, right] = [at + 1, found + 1];
     });
     kept.push(...removed.slice(left), ...added.slice(right));
-    [removed, added] = [[], []];
-  };
-  for (const line of lines) {
-    if (line.kind === "removed" && added.length > 0) settle();
-    if (line.kind === "removed") removed.push(line);
-    else if (line.kind === "added") added.push(line);
-    else {
-      settle();
-      kept.push(line);
-    }
+    if (same) kept.push(same);
   }
-  settle();
   return changedPlaces(kept);
 }
 
@@ -144,23 +155,12 @@ type Pair = readonly [left: Line | undefined, right: Line | undefined];
 /** The lines of a diff side by side: those removed beside those added in their place. */
 function pairsOf(lines: readonly Line[]): Pair[] {
   const pairs: Pair[] = [];
-  let [removed, added]: [Line[], Line[]] = [[], []];
-  const settle = () => {
+  for (const { removed, added, line } of partsOf(lines)) {
     for (let at = 0; at < Math.max(removed.length, added.length); at++) {
       pairs.push([removed[at], added[at]]);
     }
-    [removed, added] = [[], []];
-  };
-  for (const line of lines) {
-    if (line.kind === "removed" && added.length > 0) settle();
-    if (line.kind === "removed") removed.push(line);
-    else if (line.kind === "added") added.push(line);
-    else {
-      settle();
-      pairs.push([line, line]);
-    }
+    if (line) pairs.push([line, line]);
   }
-  settle();
   return pairs;
 }
 
