@@ -33,7 +33,7 @@ const BOUNDED =
  */
 const GROWING: readonly [path: RegExp, query: RegExp, why: string][] = [
   [
-    /^\/user_counts$|\/issues_statistics$|^\/application\/statistics$/,
+    /^\/user_counts$|\/issues_statistics$|^\/application\/statistics$|^\/license$/,
     /(?:)/,
     "with what they count",
   ],

@@ -64,7 +64,7 @@ function serialIn(text: string): number | undefined {
 
 const json = { "content-type": "application/json" };
 /** An answer without a body, which says no type of one. */
-const done = () => new RawReply(200, {}, "");
+const done = () => new RawReply(200, {});
 
 const targetOf = (source: Source, name: string) => ({ target: `${name} of ${source.fullPath}` });
 
