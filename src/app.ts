@@ -437,11 +437,11 @@ async function start(
   let ssh: ListeningSsh | undefined;
   const startSsh = async (given: SshOptions) => {
     const { port, host = "127.0.0.1", signInTimeout = 60_000 } = given;
-    const { loadLibrary, startSshServer, sshPipeline } = await import("./ssh/index.ts");
+    const { loadSsh2, startSshServer, sshPipeline } = await import("./ssh/index.ts");
     const answer = running.counted(sshPipeline(settings));
     const service = await startSshServer({
       ...{ store, secrets, now, tokenUsage, url, onError, log: options.log },
-      ...{ host, port, signInTimeout, respond: answer, library: loadLibrary(given.library) },
+      ...{ host, port, signInTimeout, respond: answer, ssh2: loadSsh2(given.module) },
     });
     ssh = service;
     if (sshAddress) sshAddress.port ||= service.port;

@@ -137,7 +137,7 @@ export interface SshOptions {
   /** Within how many milliseconds clients must sign in, and then begin a command. Default 60000. */
   signInTimeout?: number;
   /** The module `ssh2`, in a program that is bundled into one file. Default: it is loaded from `node_modules`. */
-  library?: object;
+  module?: object;
 }
 
 /** Options for webhooks. */
@@ -259,7 +259,7 @@ export const appOptions = {
         ),
       ),
       signInTimeout: atLeastOne,
-      library: v.optional(
+      module: v.optional(
         v.custom<object>((given) => typeof given === "object", "must be a module"),
       ),
     } satisfies OptionSchemas<SshOptions>),

@@ -109,7 +109,7 @@ async function serveAlone(
   const { host, port, db, backupDir, trustProxy } = options;
   const appOptions = appOptionsOf(options);
   // Imported here, so that it is in the single-file binary.
-  if (appOptions.ssh) appOptions.ssh.library = await import("ssh2");
+  if (appOptions.ssh) appOptions.ssh.module = await import("ssh2");
   if (backupDir !== undefined && !isFile(db)) {
     throw new UsageError(
       "--backup-dir is for SQLite files: for PostgreSQL use pg_dump, for example",

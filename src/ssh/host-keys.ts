@@ -4,7 +4,7 @@ import { type SealedColumn, sealerFor } from "../core/sealed.ts";
 import type { Secrets } from "../core/secrets.ts";
 import { insertRow } from "../store/insert.ts";
 import type { Reader, Store } from "../store/port.ts";
-import type { Library } from "./library.ts";
+import type { Ssh2 } from "./ssh2.ts";
 
 /** Where the keys are by which clients know the server (decision 117). */
 export const SSH_HOST_KEYS: SealedColumn = {
@@ -43,7 +43,7 @@ export async function hostKeys(db: Reader): Promise<HostKey[]> {
   }));
 }
 
-function generate(utils: Library["utils"]): MadeKey[] {
+function generate(utils: Ssh2["utils"]): MadeKey[] {
   // Old clients, such as those of Java, know no Ed25519.
   const pairs = [
     readable(utils, () => utils.generateKeyPairSync("ed25519")),
@@ -56,10 +56,10 @@ function generate(utils: Library["utils"]): MadeKey[] {
   });
 }
 
-type KeyPair = ReturnType<Library["utils"]["generateKeyPairSync"]>;
+type KeyPair = ReturnType<Ssh2["utils"]["generateKeyPairSync"]>;
 
 /** Makes pairs of keys until one can be read again: of some hundred that ssh2 writes, it can't read one. */
-function readable(utils: Library["utils"], make: () => KeyPair): KeyPair {
+function readable(utils: Ssh2["utils"], make: () => KeyPair): KeyPair {
   for (;;) {
     const pair = make();
     if (!(utils.parseKey(pair.private) instanceof Error)) return pair;
@@ -76,19 +76,19 @@ export async function privateHostKeys({
   store,
   secrets,
   now,
-  library,
+  ssh2,
 }: {
   readonly store: Store;
   readonly secrets: Secrets;
   /** Epoch milliseconds. */
   readonly now: number;
-  readonly library: Library;
+  readonly ssh2: Ssh2;
 }): Promise<string[]> {
   const find = (db: Reader) =>
     db.rows("select fingerprint, private_key from ssh_host_keys order by id");
   let rows = await find(store);
   if (rows.length === 0) {
-    const made = generate(library.utils);
+    const made = generate(ssh2.utils);
     rows = await store.transaction(async (db) => {
       // Another process may have been faster.
       const theirs = await find(db);

@@ -5,8 +5,8 @@ import { createPipeline, type PipelineSettings } from "../core/http/pipeline.ts"
 import { createMountRouter } from "../core/http/router.ts";
 import { SSH } from "./mount.ts";
 
-export { loadLibrary } from "./library.ts";
 export { startSshServer } from "./server.ts";
+export { loadSsh2 } from "./ssh2.ts";
 
 /** What answers the commands of Git: the pipeline of an application, with routes that HTTP does not reach. */
 export function sshPipeline(settings: PipelineSettings): Respond {

@@ -20,8 +20,8 @@ import { ClientGone, Pipe } from "./channels.ts";
 import { readCommand, SERVICE_OF } from "./command.ts";
 import { authenticateLfs, performGit } from "./git.ts";
 import { fingerprintOf, privateHostKeys } from "./host-keys.ts";
-import type { Library } from "./library.ts";
 import { OWN, performOwn } from "./own.ts";
+import type { Ssh2 } from "./ssh2.ts";
 import { errorText } from "./texts.ts";
 
 /** The name that all clients sign in with. */
@@ -70,7 +70,7 @@ const ALGORITHMS = {
 
 /** What the SSH server needs of the application. */
 export interface SshSettings {
-  readonly library: Library;
+  readonly ssh2: Ssh2;
   readonly host: string;
   /** The port to listen on; 0 for a free one. */
   readonly port: number;
@@ -103,10 +103,10 @@ export interface SshService extends Service {
  * @throws the system's error if the address can't be listened on
  */
 export async function startSshServer(settings: SshSettings): Promise<SshService> {
-  const { library, store, secrets, now, host, port } = settings;
-  const keys = await privateHostKeys({ store, secrets, now: now(), library });
+  const { ssh2, store, secrets, now, host, port } = settings;
+  const keys = await privateHostKeys({ store, secrets, now: now(), ssh2 });
   const readable = keys.flatMap((key) => {
-    const read = library.utils.parseKey(key);
+    const read = ssh2.utils.parseKey(key);
     if (read instanceof Error) throw read;
     // Deno can't sign with keys of ECDSA that are written as these are.
     return read.sign(Buffer.from(key)) instanceof Error ? [] : [{ key, read }];
@@ -114,9 +114,8 @@ export async function startSshServer(settings: SshSettings): Promise<SshService>
   const hostKeys = readable.map(({ key }) => key);
   const fingerprints = readable.map(({ read }) => fingerprintOf(read.getPublicSSH()));
   const peers = new Peers(settings);
-  const ssh = new library.Server(
-    { hostKeys, ident: IDENT, algorithms: ALGORITHMS },
-    (client, info) => peers.met(client, `${info.ip} ${info.port}`),
+  const ssh = new ssh2.Server({ hostKeys, ident: IDENT, algorithms: ALGORITHMS }, (client, info) =>
+    peers.met(client, `${info.ip} ${info.port}`),
   );
   // Its own listener would count no connections.
   const server = createServer((socket) => {
@@ -322,7 +321,7 @@ class Peer {
       return;
     }
     const { key, hashAlgo, signature, blob } = context;
-    const read = this.#settings.library.utils.parseKey(key.data);
+    const read = this.#settings.ssh2.utils.parseKey(key.data);
     // Of keys of RSA, only signatures without SHA-1 have the name of a digest.
     const isWeak =
       read instanceof Error || read.type === "ssh-dss" || (read.type === "ssh-rsa" && !hashAlgo);
