@@ -8,9 +8,12 @@ export interface Changes {
   readonly files: readonly string[];
 }
 
+/** On the main branch, what is tested are the commits of these hours: longer than somebody works before they share it. */
+const RECENT_SECONDS = 4 * 60 * 60;
+
 /**
  * What changed since the main branch as others have it, with what is not committed. On the main branch itself, whatever
- * was committed within a day before its newest commit counts. `TEST_BASE` names another commit to compare with.
+ * was committed within some hours before its newest commit counts. `TEST_BASE` names another commit to compare with.
  */
 export function changesToTest(): Changes {
   const base = baseOf();
@@ -34,5 +37,5 @@ function baseOf(): string | undefined {
   if (shared !== undefined && shared !== head) return shared;
   const newest = Number(git("show", "--no-patch", "--format=%ct", "HEAD"));
   if (!newest) return undefined;
-  return git("rev-list", "-1", `--before=${newest - 24 * 60 * 60}`, "HEAD") || undefined;
+  return git("rev-list", "-1", `--before=${newest - RECENT_SECONDS}`, "HEAD") || undefined;
 }
