@@ -271,19 +271,25 @@ export async function create(
 /**
  * Gives a new project the branches and tags of another one's repository. Both have the same packs: these never change.
  *
+ * @param branch the only one, without tags, if the others are left out
  * @returns whether there is any branch
  */
 export async function fork(
   db: Database,
   fromProjectId: number,
   projectId: number,
+  branch?: string,
 ): Promise<boolean> {
+  const taken =
+    branch === undefined
+      ? { sql: FORKED, values: [] }
+      : { sql: "f.name = ?", values: [`refs/heads/${branch}`] };
   const [from] = await db.rows(
     `select r.id, case when has_garbage = 1 or exists (
-         select 1 from git_refs f where f.repository_id = r.id and not (${FORKED})) then 1 else 0 end,
+         select 1 from git_refs f where f.repository_id = r.id and not (${taken.sql})) then 1 else 0 end,
        commit_count, readme, is_noted
      from git_repositories r where project_id = ? and kind = 'code'`,
-    [fromProjectId],
+    [...taken.values, fromProjectId],
   );
   if (!from) return false;
   const [fromId, has_garbage, commit_count, readme, is_noted] = from as [
@@ -298,8 +304,8 @@ export async function fork(
   const id = await insertRow(db, "git_repositories", values);
   const copied = await db.run(
     `insert into git_refs (repository_id, name, oid, peeled, tagged_at)
-     select ?, f.name, f.oid, f.peeled, f.tagged_at from git_refs f where f.repository_id = ? and (${FORKED})`,
-    [id, fromId],
+     select ?, f.name, f.oid, f.peeled, f.tagged_at from git_refs f where f.repository_id = ? and (${taken.sql})`,
+    [id, fromId, ...taken.values],
   );
   await db.run(
     `insert into git_repository_packs (repository_id, pack_id)

@@ -35,6 +35,14 @@ it("owners archive and unarchive them", async () => {
     message: "Group is already unarchived!",
   });
 
+  const named = async (query: string) =>
+    (await app.call(`GET /groups?per_page=100&${query}`, { as: "owner" })).json.map(
+      ({ full_path }: { full_path: string }) => full_path,
+    );
+  expect(await named("archived=true")).toEqual(["acme"]);
+  expect(await named("archived=false")).not.toContain("acme");
+  expect(await named("archived=false")).toContain("acme/team");
+
   const undone = await post("/groups/acme/unarchive");
   expect([undone.status, undone.json.archived]).toEqual([201, false]);
   expect((await post("/groups/acme/unarchive")).status).toBe(422);

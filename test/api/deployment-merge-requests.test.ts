@@ -51,6 +51,9 @@ it("a deployment lists what was merged since the one before it in its environmen
   expect(await brought(staging)).toEqual([second, first]);
   expect(await brought(latest)).toEqual([third, second]);
   expect(await brought(latest, "?sort=asc&per_page=1")).toEqual([second]);
+  expect(await brought(latest, `?author_username=nobody`)).toEqual([]);
+  expect(await brought(latest, `?iids[]=${third}&state=merged`)).toEqual([third]);
+  expect(await brought(latest, "?state=opened")).toEqual([]);
   expect(await brought(await deploy("production"))).toEqual([]);
 });
 

@@ -154,3 +154,24 @@ describe("statistics", () => {
     expect(empty.statistics).toMatchObject({ commit_count: 0, repository_size: 0 });
   });
 });
+
+it("a fork of one branch has this alone, as its default branch", async () => {
+  const fork = (json: object) =>
+    app.call("POST /projects/acme%2Fsite/fork", { as: "maintainer", json });
+  const { status, json } = await fork({
+    branches: "other",
+    path: "one-branch",
+    mr_default_target_self: true,
+  });
+  expect([status, json.default_branch, json.mr_default_target_self]).toEqual([201, "other", true]);
+  expect(await refsOf("maintainer/one-branch", "maintainer")).toEqual({ "refs/heads/other": tip });
+  const counted = await app.call(`GET /projects/${json.id}?statistics=true`, { as: "maintainer" });
+  expect(counted.json.statistics.commit_count).toBe(2);
+  for (const branches of ["none", "a..b"]) {
+    const refused = await fork({ branches, path: "no-branch" });
+    expect([refused.status, refused.json]).toEqual([
+      400,
+      { message: { branches: ["is not a branch"] } },
+    ]);
+  }
+});

@@ -654,3 +654,97 @@ describe("expired memberships", () => {
     clock = TODAY;
   });
 });
+
+describe("more than one member", () => {
+  it("is added by ids or names separated by commas", async () => {
+    const at = `/groups/${await newGroup()}`;
+    const two = { user_id: `${ids["ann"]},${ids["bob"]}`, access_level: 30 };
+    const added = await call(`POST ${at}/members`, { json: two });
+    expect([added.status, added.json]).toEqual([201, { status: "success" }]);
+    const named = { username: "bob, cleo, nobody", access_level: 20 };
+    const some = await call(`POST ${at}/members`, { json: named });
+    expect([some.status, some.json]).toEqual([
+      201,
+      {
+        status: "error",
+        message: { bob: "Member already exists", nobody: "404 User Not Found" },
+      },
+    ]);
+    const { json } = await call(`GET ${at}/members?per_page=100`);
+    expect(levels(json)).toEqual([
+      ["owner", 50],
+      ["ann", 30],
+      ["bob", 30],
+      ["cleo", 20],
+    ]);
+    const one = await call(`POST ${at}/members`, { json: { username: "dora", access_level: 10 } });
+    expect([one.status, one.json.username]).toEqual([201, "dora"]);
+    for (const wrong of [{}, { user_id: "x" }, { user_id: "1,x" }, { user_id: "," }]) {
+      const refused = await call(`POST ${at}/members`, { json: { ...wrong, access_level: 10 } });
+      expect(refused.status, JSON.stringify(wrong)).toBe(400);
+    }
+    const both = { user_id: ids["ann"], username: "ann", access_level: 10 };
+    expect((await call(`POST ${at}/members`, { json: both })).json).toEqual({
+      error: "user_id, username are mutually exclusive",
+    });
+  });
+});
+
+describe("somebody who leaves a group", () => {
+  /** A group with a subgroup and a project, of all of which ann is a member. */
+  async function withAnn(below: number) {
+    const group = await newGroup();
+    const sub = await newGroup(group);
+    const project = await newProject(sub);
+    await add(`/groups/${group}`, "ann", 20);
+    await add(`/groups/${sub}`, "ann", below);
+    await add(`/projects/${project}`, "ann", 40);
+    return { group, sub, project };
+  }
+  const isMember = async (at: string) =>
+    (await call(`GET ${at}/members/${ids["ann"]}`)).status === 200;
+
+  it("leaves what is below it, unless skip_subresources", async () => {
+    const kept = await withAnn(30);
+    const skips = `DELETE /groups/${kept.group}/members/${ids["ann"]}?skip_subresources=true`;
+    expect((await call(skips)).status).toBe(204);
+    expect(await isMember(`/groups/${kept.group}`)).toBe(false);
+    expect(await isMember(`/groups/${kept.sub}`)).toBe(true);
+    expect(await isMember(`/projects/${kept.project}`)).toBe(true);
+
+    const left = await withAnn(30);
+    expect((await call(`DELETE /groups/${left.group}/members/${ids["ann"]}`)).status).toBe(204);
+    expect(await isMember(`/groups/${left.sub}`)).toBe(false);
+    expect(await isMember(`/projects/${left.project}`)).toBe(false);
+  });
+
+  it("stays the owner of a group that has no other", async () => {
+    const { group, sub, project } = await withAnn(50);
+    const [owners, subs] = [group, sub].map((id) => `/groups/${id}/members/${ids["owner"]}`);
+    await call(`DELETE ${subs}`);
+    await add(`/groups/${group}`, "bob", 50);
+    await call(`DELETE ${owners}?skip_subresources=true`);
+    const by = as("bob");
+    await call(`PUT /groups/${group}/members/${ids["bob"]}`, { ...by, json: { access_level: 50 } });
+    expect((await call(`DELETE /groups/${group}/members/${ids["ann"]}`, by)).status).toBe(204);
+    // Bob owns it, too, by the group above.
+    expect((await call(`GET /groups/${sub}/members/${ids["ann"]}`, by)).status).toBe(404);
+    expect((await call(`GET /projects/${project}/members/${ids["ann"]}`, by)).status).toBe(404);
+  });
+
+  it("is unassigned there, if that is asked for", async () => {
+    const { group, project } = await withAnn(30);
+    const other = await newProject(await newGroup());
+    await add(`/projects/${other}`, "ann", 30);
+    const assigned = { title: "Work", assignee_ids: [ids["ann"]] };
+    for (const id of [project, other])
+      await call(`POST /projects/${id}/issues`, { json: assigned });
+    const of = async (id: number) =>
+      (await call(`GET /projects/${id}/issues/1`)).json.assignees.length;
+    await call(`DELETE /groups/${group}/members/${ids["ann"]}`);
+    expect(await of(project)).toBe(1);
+    await add(`/groups/${group}`, "ann", 30);
+    await call(`DELETE /groups/${group}/members/${ids["ann"]}?unassign_issuables=true`);
+    expect([await of(project), await of(other)]).toEqual([0, 1]);
+  });
+});

@@ -271,3 +271,32 @@ describe.each(["group", "project"] as const)("milestones of a %s", (kind) => {
     expect((await call(`GET ${at}/milestones/${json.id}`)).status).toBe(404);
   });
 });
+
+it("of groups are found by words of their titles, and by their days", async () => {
+  const { at } = await newPlace("group");
+  for (const [title, start_date, due_date] of [
+    ["Release 17.4 and 17.5", "2026-01-01", "2026-01-31"],
+    ["Release 17.5", "2026-02-01", undefined],
+    ["Someday 17.4", undefined, undefined],
+    ["Until March", undefined, "2026-03-01"],
+  ]) {
+    const made = await call(`POST ${at}/milestones`, { json: { title, start_date, due_date } });
+    expect(made.status, made.text).toBe(201);
+  }
+  const titles = async (query: string) => {
+    const { status, json, text } = await call(`GET ${at}/milestones?${query}`);
+    expect(status, text).toBe(200);
+    return json.map(({ title }: { title: string }) => title).sort();
+  };
+  expect(await titles("search_title=17.5+17.4")).toEqual(["Release 17.4 and 17.5"]);
+  expect(await titles("search_title=RELEASE")).toEqual(["Release 17.4 and 17.5", "Release 17.5"]);
+  expect(await titles("containing_date=2026-01-31T12:00:00Z")).toEqual(["Release 17.4 and 17.5"]);
+  expect(await titles("containing_date=2026-02-02")).toEqual([]);
+  expect(await titles("start_date=2026-01-31&end_date=2026-02-01")).toEqual([
+    "Release 17.4 and 17.5",
+    "Release 17.5",
+    "Until March",
+  ]);
+  expect(await titles("start_date=2026-03-02&end_date=2026-04-01")).toEqual(["Release 17.5"]);
+  expect((await call(`GET ${at}/milestones?start_date=2026-01-01`)).status).toBe(400);
+});

@@ -240,7 +240,14 @@ describe("commands for merge requests", () => {
     expect((await app.call(`GET ${at}/approvals`, { as: "owner" })).json.approved_by).toMatchObject(
       [{ user: { username: "maintainer" } }],
     );
-    const merged = await write(at, "/merge", "maintainer");
+    const mergeAt = (merge_request_diff_head_sha: string) =>
+      app.call(`POST ${at}/notes`, {
+        as: "maintainer",
+        json: { body: "/merge", merge_request_diff_head_sha },
+      });
+    expect((await mergeAt("0".repeat(40))).status).toBe(400);
+    expect(await show(at)).toMatchObject({ state: "opened" });
+    const merged = await mergeAt((await show(at)).sha);
     expect(merged.status, merged.text).toBe(202);
     expect(await show(at)).toMatchObject({ state: "merged" });
   });

@@ -20,8 +20,10 @@ import {
 } from "../ci/environments.ts";
 import { queueTask } from "../ci/progress.ts";
 import { deploymentFields } from "../environments/json.ts";
+import { inputOf, valuesIn } from "../issuables/filter.ts";
 import { list as listIssuables } from "../issuables/list.ts";
 import { MERGE_REQUEST } from "../issuables/merge-request.ts";
+import { MERGE_REQUEST_FILTERS } from "../issuables/merge-request-filters.ts";
 import { commitsOf, forgetDeployed, requestsMergedBy } from "../pipelines/deployed.ts";
 import { fillJobs } from "../pipelines/jobs.ts";
 import { openRepository } from "../repositories/open.ts";
@@ -192,6 +194,7 @@ export const deploymentResource: Resource = {
       summary: "List the merge requests that a deployment brought",
       role: "reporter",
       input: {
+        ...inputOf(MERGE_REQUEST_FILTERS),
         ...id,
         order_by: param.optional(param.choice(["created_at", "updated_at"])),
         sort: param.optional(param.choice(["asc", "desc"])),
@@ -204,7 +207,8 @@ export const deploymentResource: Resource = {
         const ids = await requestsMergedBy(db, source.id, commits);
         return listIssuables(context, MERGE_REQUEST, {
           projectId: source.id,
-          values: { ids },
+          values: { scope: "all", ...valuesIn(MERGE_REQUEST_FILTERS, input), ids },
+          not: input.not,
           orderBy: input.order_by ?? "created_at",
           sort: input.sort ?? "desc",
         });

@@ -38,6 +38,8 @@ export interface GroupFilter extends AttributeFilter {
   skip?: readonly number[] | undefined;
   /** Only groups that are not to be deleted, or only these. */
   active?: boolean | undefined;
+  /** Only groups that were archived themselves, or none of these. */
+  archived?: boolean | undefined;
   /** Only groups that were marked for deletion on this day. */
   markedOn?: string | undefined;
   visibility?: number | undefined;
@@ -156,7 +158,7 @@ const isIn = ({ sql, values }: Condition): Condition => ({ sql: `n.id in (${sql}
 
 /** Where a list may start: at what is marked for deletion, at invited groups, or at those that the caller belongs to. */
 function startsOf(viewer: Viewer, filter: GroupFilter): Condition[] {
-  const { above, active, invitedTo, member, role, sharedWith, markedOn: day } = filter;
+  const { above, active, archived, invitedTo, member, role, sharedWith, markedOn: day } = filter;
   const marked = markedOn("n", day);
   const own = (member || role) && !viewer.caller?.admin && memberGroupIds(viewer, role);
   return [
@@ -164,7 +166,7 @@ function startsOf(viewer: Viewer, filter: GroupFilter): Condition[] {
     ...(invitedTo ? [around(invitedTo, above)] : []),
     ...(sharedWith === undefined ? [] : [shared(sharedWith)]),
     ...(marked ? [idsOf("namespaces n", marked)] : []),
-    ...(active === false ? [{ sql: FROZEN, values: [] }] : []),
+    ...(active === false || archived === true ? [{ sql: FROZEN, values: [] }] : []),
     ...(own ? [{ sql: `select distinct id from (${own.sql}) as own`, values: own.values }] : []),
   ];
 }
@@ -187,6 +189,7 @@ function filtered(viewer: Viewer, filter: GroupFilter): Condition {
     role || member ? memberGroups(viewer, role) : visibleGroups(viewer),
     filter.accepting && accepting(viewer, filter.accepting),
     active === undefined ? undefined : when(`${active ? "not " : ""}${isFrozen("n.id")}`),
+    when("n.archived + 0 = ?", filter.archived === undefined ? undefined : Number(filter.archived)),
     markedOn("n", filter.markedOn),
     when("n.visibility + 0 = ?", filter.visibility),
     ...haveAttributes("namespace_id", "n.id", filter),

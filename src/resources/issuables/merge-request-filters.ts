@@ -87,6 +87,17 @@ const byNames = (people: People): IssuableFilter<readonly string[]> => ({
   index: (names) => names.map((name) => ({ ids: ofUser(people, isNamed([name])) })),
 });
 
+const drafts = (given: param.Attribute<boolean>) =>
+  filter<boolean>({
+    input: param.optional(given),
+    condition: (is) => when(is ? rowByRow(`select 1 where ${IS_DRAFT}`) : `not ${IS_DRAFT}`),
+    // There is an index of drafts.
+    index: (is) =>
+      is
+        ? [{ ids: { sql: `select mr.id from merge_requests mr where ${IS_DRAFT}`, values: [] } }]
+        : [],
+  });
+
 const merger = (user: Condition) => ({
   condition: when(`mr.merged_by_id ${user.sql}`, ...user.values),
   ids: {
@@ -223,16 +234,11 @@ export const MERGE_REQUEST_FILTERS = {
     input: unsupported(param.commaSeparated()),
     condition: () => undefined,
   }),
-  wip: filter<boolean>({
-    input: param.optional(param.readAs(param.choice(["yes", "no"]), (word) => word === "yes")),
+  wip: {
+    ...drafts(param.readAs(param.choice(["yes", "no"]), (word) => word === "yes")),
     arguments: { draft: takes(arg.boolean) },
-    condition: (is) => when(is ? rowByRow(`select 1 where ${IS_DRAFT}`) : `not ${IS_DRAFT}`),
-    // There is an index of drafts.
-    index: (is) =>
-      is
-        ? [{ ids: { sql: `select mr.id from merge_requests mr where ${IS_DRAFT}`, values: [] } }]
-        : [],
-  }),
+  },
+  draft: drafts(param.boolean()),
   merge_user_id: filter<number>({
     input: param.optional(param.integer()),
     condition: (id) => merger({ sql: "= ?", values: [id] }).condition,

@@ -110,6 +110,8 @@ export interface Writing extends Pick<Context, "source" | "viewer" | "now"> {
   /** What is known of the request that does it, if one does. */
   readonly request?: Recording["request"];
   readonly tier?: Context["tier"];
+  /** The commit that the source branch must be at for `/merge` to merge it. */
+  readonly head?: string | undefined;
   readonly view?: Pick<Context["view"], "base">;
 }
 

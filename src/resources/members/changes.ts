@@ -128,6 +128,18 @@ export async function removeMember(change: MemberChange, found: members.Member):
 }
 
 /**
+ * Ends the memberships below a group of somebody who has left it, as GitLab does, except of groups that would have no owner
+ * then.
+ */
+export async function removeMembershipsBelow(change: MemberChange, userId: number): Promise<void> {
+  const { db, source, today } = change;
+  if (source.kind !== "group") return;
+  for (const removed of await members.removeBelow(db, source.id, userId, today)) {
+    await changed({ ...change, source: members.placeOf(removed) }, "left", removed);
+  }
+}
+
+/**
  * Ends all memberships of a user in a group and everything below it.
  *
  * @throws ApiError 409 if a group would be left without an owner, own or inherited

@@ -1,7 +1,7 @@
-import { notFound } from "../../core/errors.ts";
+import { ApiError, missing, notFound } from "../../core/errors.ts";
 import * as param from "../../core/input.ts";
 import { unsupported } from "../../core/kept.ts";
-import { type Context, type Resource, routes, type SourceKind } from "../../core/resource.ts";
+import { type Context, Json, type Resource, routes, type SourceKind } from "../../core/resource.ts";
 import type { Reader } from "../../store/port.ts";
 import * as users from "../users/queries.ts";
 
@@ -9,7 +9,15 @@ export { accessRequestResource } from "./access-requests.ts";
 export { invitationResource } from "./invitations.ts";
 
 import { billable } from "./billable.ts";
-import { addMember, changeMember, changeOf, removeMember } from "./changes.ts";
+import {
+  addMember,
+  changeMember,
+  changeOf,
+  type MemberChange,
+  type Membership,
+  removeMember,
+  removeMembershipsBelow,
+} from "./changes.ts";
 import { member, memberWithSeat } from "./json.ts";
 import { ofUsers } from "./of-users.ts";
 import * as members from "./queries.ts";
@@ -19,6 +27,67 @@ const userIds = param.optional(param.arrayOf(param.integer(), { max: 500 }));
 const filters = { query: param.optional(param.anyText()), user_ids: userIds, skip_users: userIds };
 const id = { user_id: param.recordId() };
 const level = param.integer();
+
+/** Of how many people a request may make members. */
+const MOST_ADDED = 100;
+const REFUSED_ID = "is invalid";
+const ids = param.readAs(
+  param.commaSeparated({ max: MOST_ADDED }),
+  (texts) => (texts.every((text) => /^-?\d{1,15}$/.test(text)) ? texts.map(Number) : param.REFUSED),
+  REFUSED_ID,
+);
+
+interface Added {
+  readonly user_id?: readonly number[] | undefined;
+  readonly username?: readonly string[] | undefined;
+}
+
+/** Who is to become a member, by id or by name. @throws ApiError 400 unless it is one of these */
+function wantedOf({
+  user_id,
+  username,
+}: Added): readonly [number | string, ...(number | string)[]] {
+  if (user_id && username) {
+    throw new ApiError(400, { error: "user_id, username are mutually exclusive" });
+  }
+  const [one, ...others] = user_id ?? username ?? [];
+  if (one === undefined) throw missing("user_id");
+  return [one, ...others];
+}
+
+/** Adds somebody, and returns the id of the membership. @throws ApiError 404 if there is nobody of this id or name, or as {@link addMember} */
+async function add(
+  change: MemberChange,
+  wanted: number | string,
+  membership: Membership,
+): Promise<number> {
+  const { db } = change;
+  const user = await (typeof wanted === "number"
+    ? users.find(db, wanted)
+    : users.findByUsername(db, wanted));
+  if (!user || user.state === "ghost") throw notFound("User");
+  return addMember(change, user.id, membership);
+}
+
+/** Adds several people; who can't be added is told and does not keep the others from it, as in GitLab. */
+async function addSeveral(
+  change: MemberChange,
+  wanted: readonly (number | string)[],
+  membership: Membership,
+): Promise<Json> {
+  const message: Record<string, string> = {};
+  for (const one of wanted) {
+    try {
+      await add(change, one, membership);
+    } catch (error) {
+      if (!(error instanceof ApiError)) throw error;
+      message[one] = String(Object.values(error.body)[0]);
+    }
+  }
+  return new Json(
+    Object.keys(message).length > 0 ? { status: "error", message } : { status: "success" },
+  );
+}
 
 type In = Pick<Context, "source"> & { db: Reader; input: { user_id: number } };
 
@@ -70,10 +139,11 @@ function routesOf(source: SourceKind) {
         members.row(context.db, context.presenter, (await findMember(context)).id),
     }),
     post("", {
-      summary: "Add a member",
+      summary: "Add a member; several, if their ids or names are separated by commas",
       role,
       input: {
-        user_id: param.integer(),
+        user_id: param.optional(ids),
+        username: param.optional(param.commaSeparated({ max: MOST_ADDED })),
         access_level: level,
         expires_at: param.clearable(param.date()),
         member_role_id: param.clearable(param.integer()),
@@ -81,10 +151,9 @@ function routesOf(source: SourceKind) {
       presenter: member,
       handle: async (context) => {
         const { db, presenter, input } = context;
-        const user = await users.find(db, input.user_id);
-        if (!user || user.state === "ghost") throw notFound("User");
-        const added = await addMember(changeOf(context), user.id, input);
-        return members.row(db, presenter, added);
+        const [one, ...others] = wantedOf(input);
+        if (others.length > 0) return addSeveral(changeOf(context), [one, ...others], input);
+        return members.row(db, presenter, await add(changeOf(context), one, input));
       },
     }),
     put("/:user_id", {
@@ -106,11 +175,20 @@ function routesOf(source: SourceKind) {
     del("/:user_id", {
       summary: "Remove a member; members may remove themselves",
       role: ({ caller, input }) => (caller?.id === input.user_id ? undefined : role),
-      input: id,
+      input: {
+        ...id,
+        skip_subresources: param.optional(param.boolean()),
+        unassign_issuables: param.optional(param.boolean()),
+      },
       handle: async (context) => {
+        const { input } = context;
         const found = await findMember(context);
         context.requireUnmodified(found.updated_at);
-        await removeMember(changeOf(context), found);
+        const change = changeOf(context);
+        await removeMember(change, found);
+        if (!input.skip_subresources) await removeMembershipsBelow(change, found.user_id);
+        if (input.unassign_issuables)
+          await members.unassign(context.db, context.source, found.user_id);
         return undefined;
       },
     }),

@@ -4,7 +4,15 @@ import type { Source } from "../../core/access/source.ts";
 import { NOT_DELETED_USER, type Viewer, visibleLinks } from "../../core/access/visibility.ts";
 import { type Page, paginate, type RowPage } from "../../core/pagination.ts";
 import type { Presenter } from "../../core/presenter.ts";
-import { all, among, belowGroup, type Condition, when } from "../../store/conditions.ts";
+import {
+  all,
+  among,
+  any,
+  belowGroup,
+  type Condition,
+  projectsBelow,
+  when,
+} from "../../store/conditions.ts";
 import { insertRow } from "../../store/insert.ts";
 import type { Awaitable, Database, Reader, Value } from "../../store/port.ts";
 import { removeGrantsOfStrangers } from "../protected-refs/grants.ts";
@@ -243,21 +251,54 @@ export async function removeExpired(
   return removed;
 }
 
-/** Deletes all memberships of a user in a group and below it, and returns them. */
+/**
+ * Deletes all memberships of a user in a group and below it, and returns them.
+ *
+ * @param today `YYYY-MM-DD`, if the memberships of groups are kept that have no other owner on that day
+ */
 export async function removeBelow(
   db: Database,
   groupId: number,
   userId: number,
+  today?: string,
 ): Promise<RemovedMember[]> {
   const below = belowGroup("namespace_id", groupId);
+  const last = when(
+    `not (access_level = 50 and namespace_id is not null and not exists (
+       select 1 from namespace_ancestors a join members o on o.namespace_id = a.ancestor_id
+       where a.namespace_id = members.namespace_id and o.access_level = 50 and o.user_id <> members.user_id
+         and (o.expires_at is null or o.expires_at > ?)))`,
+    today,
+  );
+  const where = all([
+    when("user_id = ?", userId),
+    any([
+      below,
+      { sql: `project_id in (select id from projects where ${below.sql})`, values: below.values },
+    ]),
+    last,
+  ]);
   const removed = await db.all<RemovedMember>(
-    `delete from members where user_id = ? and (${below.sql}
-       or project_id in (select id from projects where ${below.sql}))
-     returning ${REMOVED}`,
-    [userId, ...below.values, ...below.values],
+    `delete from members where ${where.sql} returning ${REMOVED}`,
+    where.values,
   );
   await removeGrantsOfStrangers(db, [userId]);
   return removed;
+}
+
+/** Takes a user from the assignees of all issues and merge requests of a project, or of a group and what is below it. */
+export async function unassign(db: Database, source: Source, userId: number): Promise<void> {
+  const within =
+    source.kind === "project"
+      ? { sql: "o.project_id = ?", values: [source.id] }
+      : projectsBelow("o.project_id", source.id);
+  for (const one of ["issue", "merge_request"]) {
+    await db.run(
+      `delete from ${one}_assignees where user_id = ? and ${one}_id in (
+         select o.id from ${one}_assignees w join ${one}s o on o.id = w.${one}_id where w.user_id = ? and ${within.sql})`,
+      [userId, userId, ...within.values],
+    );
+  }
 }
 
 /**

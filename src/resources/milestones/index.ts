@@ -1,7 +1,8 @@
 import type { Source } from "../../core/access/source.ts";
-import { invalid, notFound } from "../../core/errors.ts";
+import { badRequest, invalid, notFound } from "../../core/errors.ts";
 import * as param from "../../core/input.ts";
 import { type Context, type Resource, routes, type SourceKind } from "../../core/resource.ts";
+import { dayOf } from "../../core/time.ts";
 import type { Reader } from "../../store/port.ts";
 import { updateRow } from "../../store/update.ts";
 import { takeMilestone } from "../ended-milestones.ts";
@@ -49,6 +50,34 @@ const wider = (input: {
   descendants: input.include_descendants === true,
 });
 
+/** Filters that only lists of groups have. */
+const onlyOfGroups = {
+  search_title: param.optional(param.anyText({ max: 255 })),
+  containing_date: param.optional(param.looseInstant()),
+  start_date: param.optional(param.looseInstant()),
+  end_date: param.optional(param.looseInstant()),
+};
+
+/** What these leave. @throws ApiError 400 if only one of the two ends of days is given */
+function ofGroup({
+  search_title: title,
+  containing_date: within,
+  start_date: first,
+  end_date: last,
+}: Partial<param.Input<typeof onlyOfGroups>>): Pick<milestones.MilestoneFilter, "titled" | "days"> {
+  if ((first === undefined) !== (last === undefined)) {
+    throw badRequest("start_date and end_date are needed together");
+  }
+  const contained = within === undefined ? undefined : dayOf(within);
+  return {
+    titled: title?.split(/\s+/).filter((word) => word !== ""),
+    days:
+      first === undefined || last === undefined
+        ? { contained }
+        : { contained, first: dayOf(first), last: dayOf(last) },
+  };
+}
+
 function routesOf(source: SourceKind) {
   const { del, get, list, post, put } = routes({
     source,
@@ -67,6 +96,7 @@ function routesOf(source: SourceKind) {
         search: param.optional(param.anyText()),
         updated_after: param.optional(param.looseInstant()),
         updated_before: param.optional(param.looseInstant()),
+        ...(source === "group" && onlyOfGroups),
         include_ancestors: param.optional(param.boolean()),
         // Their old name, and what only groups have below them.
         include_parent_milestones: param.optional(param.boolean()),
@@ -83,6 +113,7 @@ function routesOf(source: SourceKind) {
           state: input.state,
           title: input.title,
           search: input.search,
+          ...ofGroup(input),
         }),
     }),
     get("/:milestone_id", {

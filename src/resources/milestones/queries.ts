@@ -25,12 +25,24 @@ export interface Milestone {
   updated_at: number;
 }
 
+/** Days of milestones, each `YYYY-MM-DD`. */
+export interface Days {
+  /** One between the first and the last day of a milestone that has both. */
+  readonly contained?: string | undefined;
+  /** With `last`: days of which a milestone has one. A milestone with one date is open at its other end. */
+  readonly first?: string | undefined;
+  readonly last?: string | undefined;
+}
+
 /** The filters of a list. */
 export interface MilestoneFilter {
   state?: "active" | "closed" | undefined;
   iids?: readonly number[] | undefined;
   title?: string | undefined;
   search?: string | undefined;
+  /** Words that the title has, all of them. */
+  titled?: readonly string[] | undefined;
+  days?: Days | undefined;
   updatedAfter?: number | undefined;
   updatedBefore?: number | undefined;
   /** Whether those of the groups above it are listed, too. */
@@ -48,7 +60,7 @@ export async function list(
   owner: Heir & Owner,
   filter: MilestoneFilter,
 ): Promise<RowPage> {
-  const { state, iids, title, search } = filter;
+  const { state, iids, title, search, titled = [], days = {} } = filter;
   // No milestone has the number 0.
   const numbers = iids && placeholders(iids.length > 0 ? iids : [0]);
   const { column, id } = owner;
@@ -67,6 +79,14 @@ export async function list(
     when("m.title = ?", title),
     numbers && when(`m.iid in (${numbers.sql})`, ...numbers.values),
     search ? contains(["m.title", "m.description"], search) : undefined,
+    ...titled.map((word) => contains(["m.title"], word)),
+    when("m.start_date <= ?", days.contained),
+    when("m.due_date >= ?", days.contained),
+    when(
+      "coalesce(m.start_date, m.due_date) is not null and coalesce(m.start_date, '') <= ?",
+      days.last,
+    ),
+    when("coalesce(m.due_date, '9999') >= ?", days.first),
   ]);
   const owners = isWider ? undefined : [{ column, id }];
   const start = await searchStart(db, MILESTONE_SEARCH, "m", search, { owners });

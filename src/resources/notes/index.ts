@@ -2,6 +2,7 @@ import { inProject } from "../../core/access/visibility.ts";
 import * as param from "../../core/input.ts";
 import type { Context, Resource } from "../../core/resource.ts";
 import type { Reader } from "../../store/port.ts";
+import { MERGE_REQUEST } from "../issuables/merge-request.ts";
 import { routesBelow } from "../issuables/places.ts";
 import type { NoteableType } from "../issuables/type.ts";
 import { isIssuable } from "../issuables/types.ts";
@@ -15,6 +16,8 @@ import * as notes from "./queries.ts";
 import { findNote, findNoteable } from "./rules.ts";
 import { migrations } from "./table.ts";
 
+/** The commit that the source branch must be at for `/merge` to merge it. */
+const headSha = param.optional(param.anyText());
 const one = { ...target, note_id: param.recordId() };
 
 type In = Pick<Context, "source" | "viewer"> & {
@@ -69,14 +72,19 @@ function routesOf(type: NoteableType) {
         ? `Write a note on ${type.one}, or perform quick actions; 202 for nothing but these`
         : `Write a note on ${type.one}`,
       ...(takesCommands(type) && { alsoAnswers: COMMANDS_ONLY }),
-      input: { ...target, ...written },
+      input: {
+        ...target,
+        ...written,
+        ...(type === MERGE_REQUEST && { merge_request_diff_head_sha: headSha }),
+      },
       presenter: note,
       handle: async (context) => {
         const { presenter, input } = context;
         const { body, internal = input.confidential } = input;
         const at = input.created_at;
         const noteable = await findNoteable(context, type, input.noteable_id);
-        return writeNote(context, noteable, body, async (text) => {
+        const head = input["merge_request_diff_head_sha"];
+        return writeNote({ ...context, head }, noteable, body, async (text) => {
           const written = { body: text, internal, at };
           const id = await changes.create(context, noteable, written, "individual");
           return (reader) => notes.row(reader, presenter, id);

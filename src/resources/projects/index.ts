@@ -1,7 +1,14 @@
 import type { Caller } from "../../core/access/caller.ts";
 import type { Source } from "../../core/access/source.ts";
 import { VISIBILITIES, VISIBILITY_NAMES } from "../../core/access/visibility.ts";
-import { ApiError, conflict, forbidden, notFound, notModified } from "../../core/errors.ts";
+import {
+  ApiError,
+  conflict,
+  forbidden,
+  invalid,
+  notFound,
+  notModified,
+} from "../../core/errors.ts";
 import * as param from "../../core/input.ts";
 import { storedIn, unsupported } from "../../core/kept.ts";
 import { keysetUnavailable } from "../../core/pagination.ts";
@@ -13,7 +20,7 @@ import {
   routes,
 } from "../../core/resource.ts";
 import { fork } from "../../git/repository.ts";
-import type { Database, Reader, Value } from "../../store/port.ts";
+import type { Database, Reader, Store, Value } from "../../store/port.ts";
 import { updateRow } from "../../store/update.ts";
 import { delayedDeletion } from "../application-settings/deletion.ts";
 import * as settings from "../application-settings/queries.ts";
@@ -33,6 +40,7 @@ import * as namespaces from "../namespaces/queries.ts";
 import { keepPaths } from "../namespaces/redirects.ts";
 import { protectDefault } from "../protected-refs/changes.ts";
 import { setMain } from "../repositories/facts.ts";
+import { findRecord } from "../repositories/open.ts";
 import { applyAll, orDiscard } from "../repositories/write.ts";
 import { setTopics } from "../topics/queries.ts";
 import { checkImport } from "../url-imports/check.ts";
@@ -62,7 +70,7 @@ import {
 import { ofUsers } from "./of-users.ts";
 import * as projects from "./queries.ts";
 import { remove } from "./removal.ts";
-import { chooseBranch, requireBranchName, stageReadme } from "./repository.ts";
+import { chooseBranch, findBranch, requireBranchName, stageReadme } from "./repository.ts";
 import {
   forkTarget,
   pathOf,
@@ -263,7 +271,20 @@ const forkAttributes = {
   path: param.unlessBlank(param.text()),
   description: param.clearable(param.anyText({ max: 2000 })),
   visibility: param.optional(param.choice(VISIBILITY_NAMES)),
+  branches: param.optional(param.anyText({ max: 1024 })),
+  mr_default_target_self: param.optional(param.boolean()),
 };
+
+/** The only branch that a fork gets, if one was named. @throws ApiError 400 if there is none of that name */
+async function onlyBranch(
+  { branches: name }: { readonly branches?: string | undefined },
+  { store, source }: { readonly store: Store; readonly source: Source },
+) {
+  if (name === undefined) return { only: undefined };
+  const found = await findBranch(store, source.id, name);
+  if (!found) throw invalid({ branches: ["is not a branch"] });
+  return { only: { name, facts: found.facts } };
+}
 
 const newProject = {
   name: param.optional(param.text()),
@@ -538,8 +559,9 @@ export const projectResource: Resource = {
       role: ({ source }) => (source.visibility === VISIBILITIES.private ? "reporter" : undefined),
       input: forkAttributes,
       presenter: projectWithPermissions,
+      prepare: onlyBranch,
       handle: async (context) => {
-        const { db, source, caller, input, now } = context;
+        const { db, source, caller, input, prepared, now } = context;
         await requireForkable(db, source);
         const from = await projectOf(context);
         const named = input.namespace_id ?? input.namespace_path ?? input.namespace;
@@ -547,6 +569,8 @@ export const projectResource: Resource = {
         await requireForkableInto(db, source, namespace.id);
         const name = input.name ?? from.name;
         const path = input.path ?? from.path;
+        const { only } = prepared;
+        const branch = only?.name ?? from.default_branch;
         // A fork is no more visible than its source and its namespace.
         const visibility = Math.min(
           VISIBILITIES[input.visibility ?? "public"],
@@ -563,14 +587,24 @@ export const projectResource: Resource = {
             path,
             visibility,
             description: input.description === undefined ? from.description : input.description,
-            default_branch: from.default_branch,
+            default_branch: branch,
             forked_from_project_id: from.id,
           },
           now,
         );
+        const { mr_default_target_self } = input;
+        if (mr_default_target_self !== undefined) {
+          const kept_settings = await projectSettings.changed(
+            { mr_default_target_self },
+            async () => null,
+          );
+          await updateRow(db, "projects", id, { kept_settings }, now);
+        }
         await shareAll(db, from.id, id, now);
-        if ((await fork(db, from.id, id)) && from.default_branch !== null) {
-          await protectDefault(db, id, from.default_branch, now);
+        if ((await fork(db, from.id, id, only?.name)) && branch !== null) {
+          await protectDefault(db, id, branch, now);
+          const { row } = await findRecord(db, id);
+          if (only && row) await setMain(db, row.id, only.facts);
         }
         return rowOf(context, id);
       },
@@ -579,10 +613,15 @@ export const projectResource: Resource = {
     project.list("/forks", {
       summary: "List the forks of a project that the caller can see",
       access: "anyone",
-      input: projectListInput,
+      input: {
+        ...projectListInput,
+        membership: param.optional(param.boolean()),
+        statistics: param.optional(param.boolean()),
+      },
       presenter: listed,
       handle: ({ db, presenter, page, viewer, input, source }) => {
-        const filter = { ...projectFilter(input, viewer), forkedFrom: source.id };
+        const { membership } = input;
+        const filter = { ...projectFilter(input, viewer), membership, forkedFrom: source.id };
         return listProjects(db, presenter, page, viewer, filter, projectOrder(input, viewer));
       },
     }),

@@ -75,10 +75,23 @@ export async function chooseBranch(
   const { row } = await findRecord(db, projectId);
   if (!row || !(await hasBranches(db, row.id))) return undefined;
   if (name === null) throw invalid({ default_branch: ["can't be blank"] });
-  const ref = await findRef(db, row.id, BRANCHES + name);
-  const repository = ref && (await openRecord(store, row));
-  if (!repository || repository.findHex(ref.oid) < 0) {
+  const found = await findBranch(store, projectId, name);
+  if (!found) {
     throw invalid({ base: [`Could not change HEAD: branch '${name}' does not exist`] });
   }
+  return found;
+}
+
+/** What a project's repository has at a branch; `undefined` if there is none of that name. */
+export async function findBranch(
+  store: Store,
+  projectId: number,
+  name: string,
+): Promise<ChosenBranch | undefined> {
+  const db = store.reader();
+  const { row } = await findRecord(db, projectId);
+  const ref = row && (await findRef(db, row.id, BRANCHES + name));
+  const repository = ref && (await openRecord(store, row));
+  if (!repository || repository.findHex(ref.oid) < 0) return undefined;
   return { repositoryId: row.id, facts: await factsOf(repository, ref.oid) };
 }

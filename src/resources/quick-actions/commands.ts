@@ -20,7 +20,7 @@ import { timelogRoutes } from "../time-tracking/timelogs.ts";
 import { dayIn, iterationIn, namesIn, spentIn, titleIn } from "./arguments.ts";
 
 /** What the commands of a text are about. */
-export interface About extends Pick<Writing, "source" | "caller" | "viewer" | "now"> {
+export interface About extends Pick<Writing, "source" | "caller" | "viewer" | "now" | "head"> {
   readonly db: Reader;
   readonly type: IssuableType;
   readonly found: issuables.Issuable;
@@ -581,8 +581,8 @@ const DEFINITIONS: Readonly<Record<string, Definition>> = {
   },
   merge: {
     types: REQUESTS,
-    step: (about) => ({
-      routes: [routeAt(about, "PUT", "/merge", { auto_merge: true })],
+    step: ({ head, ...about }) => ({
+      routes: [routeAt(about, "PUT", "/merge", { auto_merge: true, ...(head && { sha: head }) })],
       changes: { merge: true },
       summary: "Merged this merge request, or scheduled to merge it when it is ready.",
     }),

@@ -16,6 +16,7 @@ import { addMember, changeOf, removeMember } from "../members/changes.ts";
 import * as members from "../members/queries.ts";
 import * as bots from "./bots.ts";
 import * as changes from "./changes.ts";
+import { tokenFilter, tokenListInput } from "./filters.ts";
 import { secretField, tokenFields } from "./json.ts";
 import type { Token } from "./queries.ts";
 import { expiryAfterRotation, requireScopes } from "./rules.ts";
@@ -62,16 +63,12 @@ function routesOf(source: SourceKind): Route[] {
   return [
     list("", {
       summary: `List the access tokens of a ${source}`,
-      input: {
-        state: param.optional(param.choice(["active", "inactive"])),
-        revoked: param.optional(param.boolean()),
-        search: param.optional(param.anyText()),
-      },
+      input: tokenListInput,
       presenter: token,
       handle: (context) => {
         const { db, presenter, page, source, input, viewer } = context;
         requireManager(context);
-        return bots.list(db, presenter, page, source, { ...input, today: viewer.today });
+        return bots.list(db, presenter, page, source, tokenFilter(input, viewer.today));
       },
     }),
     get("/:token_id", {

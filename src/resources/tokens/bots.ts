@@ -7,7 +7,7 @@ import type { Awaitable, Reader, Value } from "../../store/port.ts";
 import { updateRow } from "../../store/update.ts";
 import type { MemberChange } from "../members/changes.ts";
 import * as users from "../users/queries.ts";
-import { matching, type Token, type TokenFilter } from "./queries.ts";
+import { matching, orderOf, type Token, type TokenFilter } from "./queries.ts";
 
 /** Tokens of groups and projects, with the users that stand for them and their memberships. */
 const TOKENS = `tokens t join resource_bots rb on rb.user_id = t.user_id
@@ -53,7 +53,7 @@ export function list(
     from: `${TOKENS} where rb.${column} = ? and ${where.sql}`,
     countFrom: `tokens t join resource_bots rb on rb.user_id = t.user_id where rb.${column} = ? and ${where.sql}`,
     values: [id, ...where.values],
-    order: "t.id",
+    order: orderOf(filter.sort),
   });
 }
 

@@ -91,11 +91,13 @@ export function list(
   return paginate(db, presenter, page, {
     from: `tokens t where ${where.sql}`,
     values: where.values,
-    order: filter.sort ? orderOf(filter.sort) : "t.id",
+    order: orderOf(filter.sort),
   });
 }
 
-function orderOf(sort: (typeof SORTS)[number]): string {
+/** The order of tokens `t` in a list. */
+export function orderOf(sort: TokenFilter["sort"]): string {
+  if (sort === undefined) return "t.id";
   const [, order, direction] = /^(.+)_(asc|desc)$/.exec(sort) as unknown as [
     string,
     keyof typeof ORDERS,
