@@ -10,7 +10,7 @@ const PROJECTS = `active archived id_after id_before imported include_hidden inc
   last_activity_before marked_for_deletion_on min_access_level order_by owned repository_checksum_failed repository_storage
   search search_namespaces simple sort starred topic topic_id updated_after updated_before visibility
   wiki_checksum_failed with_custom_attributes with_issues_enabled with_merge_requests_enabled with_programming_language`;
-const GROUPS = `active all_available marked_for_deletion_on min_access_level order_by owned repository_storage search
+const GROUPS = `active all_available archived marked_for_deletion_on min_access_level order_by owned repository_storage search
   skip_groups sort statistics top_level_only visibility with_custom_attributes`;
 const MILESTONES =
   "iids state title search include_parent_milestones include_ancestors updated_before updated_after";
@@ -18,7 +18,7 @@ const ISSUES = `assignee_id assignee_username author_id author_username confiden
   epic_id health_status iids in issue_type iteration_id iteration_title labels milestone milestone_id my_reaction_emoji
   not order_by scope search sort state updated_after updated_before weight with_labels_details`;
 const REQUESTS = `approved approved_by_ids approved_by_usernames approver_ids assignee_id author_id author_username
-  created_after created_before deployed_after deployed_before environment in labels merge_user_id merge_user_username
+  created_after created_before deployed_after deployed_before draft environment in labels merge_user_id merge_user_username
   milestone my_reaction_emoji not order_by reviewer_id reviewer_username scope search sort source_branch source_project_id
   state target_branch updated_after updated_before view with_labels_details with_merge_status_recheck wip iids
   assignee_username`;
@@ -37,7 +37,7 @@ const DOCUMENTED: Readonly<Record<string, string>> = {
   "/groups/:id/subgroups": GROUPS,
   "/groups/:id/descendant_groups": GROUPS,
   "/users": `active admins auditors blocked created_after created_before exclude_active exclude_external exclude_humans
-    exclude_internal extern_uid external humans order_by provider saml_provider_id search skip_ldap sort two_factor
+    exclude_internal extern_uid external humans order_by provider public_email saml_provider_id search skip_ldap sort two_factor
     username with_custom_attributes without_project_bots without_projects`,
   "/issues": `${ISSUES} non_archived`,
   "/groups/:id/issues": `${ISSUES} non_archived`,
@@ -55,7 +55,7 @@ const DOCUMENTED: Readonly<Record<string, string>> = {
   "/projects/:id/members/all": "query user_ids skip_users show_seat_info state",
   "/groups/:id/members/all": "query user_ids skip_users show_seat_info state",
   "/projects/:id/milestones": MILESTONES,
-  "/groups/:id/milestones": `${MILESTONES} include_descendants`,
+  "/groups/:id/milestones": `${MILESTONES} include_descendants search_title containing_date start_date end_date`,
   "/projects/:id/labels": "with_counts include_ancestor_groups search",
   "/groups/:id/labels":
     "with_counts include_ancestor_groups include_descendant_groups only_group_labels search",

@@ -144,6 +144,10 @@ const exportRoutes = [
   project.post("/export", {
     summary: "Export a project: write an archive of it",
     role: "maintainer",
+    input: {
+      description: unsupported(param.anyText()),
+      upload: unsupported(param.json("where the archive is sent to")),
+    },
     status: 202,
     examples: [{ message: "202 Accepted" }],
     handle: async ({ db, source, now }) => {
@@ -175,6 +179,7 @@ const exportRoutes = [
       name: param.unlessBlank(param.text()),
       namespace: param.unlessBlank(param.text()),
       overwrite: param.optional(param.boolean()),
+      override_params: unsupported(param.json("attributes of the project")),
     },
     upload: { part: "file", maxBytes: GIBIBYTE, admit: mostImportBytes },
     examples: IMPORTS,

@@ -1,6 +1,7 @@
 import { invalid } from "../../core/errors.ts";
 import * as field from "../../core/field.ts";
 import * as param from "../../core/input.ts";
+import { unsupported } from "../../core/kept.ts";
 import { paginate } from "../../core/pagination.ts";
 import { presenter } from "../../core/presenter.ts";
 import { Json, type Resource, routes } from "../../core/resource.ts";
@@ -39,6 +40,9 @@ function keptValueOf(given: string): string {
   throw invalid({ value: ["is invalid"] });
 }
 
+/** For whom alone a feature can be set in GitLab. */
+const ACTORS = ["feature_group", "user", "group", "namespace", "project", "repository"];
+
 const { del, get, list, post } = routes({ path: "/features" });
 
 /** The feature flags of the instance. Nothing here depends on them: they are kept for programs that set them. */
@@ -62,7 +66,12 @@ export const featureResource: Resource = {
     post("/:name", {
       summary: "Set a feature, to true, false or a percentage of the time",
       access: "admin",
-      input: { ...name, value: param.text() },
+      input: {
+        ...name,
+        value: param.text(),
+        // Nothing here depends on a feature, so that none can be on for some only.
+        ...Object.fromEntries(ACTORS.map((actor) => [actor, unsupported(param.anyText())])),
+      },
       presenter: feature,
       handle: async ({ db, input, presenter, now }) => {
         await db.run(

@@ -69,6 +69,7 @@ export const userResource: Resource = {
       input: {
         username: param.optional(param.anyText()),
         search: param.optional(param.anyText()),
+        public_email: param.optional(param.anyText()),
         active: param.optional(param.boolean()),
         blocked: param.optional(param.boolean()),
         deactivated: param.optional(param.boolean()),
@@ -111,6 +112,7 @@ export const userResource: Resource = {
         return users.list(db, presenter, page, {
           username: input.username,
           search: input.search,
+          publicEmail: input.public_email,
           searcher: caller,
           active: input.active,
           blocked: input.blocked,

@@ -58,6 +58,8 @@ export interface NewUser {
 export interface UserFilter {
   username?: string | undefined;
   search?: string | undefined;
+  /** The address that their profile shows. */
+  publicEmail?: string | undefined;
   /** The caller, whose own e-mail address a search may find; administrators find all. */
   searcher?: { id: number; admin: boolean } | undefined;
   active?: boolean | undefined;
@@ -117,6 +119,7 @@ export async function list(
     when(NOT_DELETED_USER),
     when("lower(u.username) = lower(?)", filter.username),
     search ? searched(search, searcher) : undefined,
+    when("u.public_email is not null and lower(u.public_email) = lower(?)", filter.publicEmail),
     filter.active ? when("u.state = 'active'") : undefined,
     filter.blocked ? when("u.state in ('blocked', 'ldap_blocked')") : undefined,
     filter.deactivated ? when("u.state = 'deactivated'") : undefined,
