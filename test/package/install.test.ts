@@ -155,6 +155,18 @@ describe("the packed package", () => {
     expect(await project.node(["once.mjs"])).toBe("true true\n");
   });
 
+  it("has types to read: each in the file of its source, under its own name", async () => {
+    const dist = join(project.folder, "node_modules/pm-api/dist");
+    const files = await readdir(join(dist, "types"), { recursive: true });
+    expect(await readFile(join(dist, "types/app.d.cts"), "utf8")).toContain(
+      "declare function createApp(options?: AppOptions): Promise<App>;",
+    );
+    for (const file of files.filter((name) => name.endsWith(".d.cts") && name !== "hattip.d.cts")) {
+      expect(existsSync(join(root, "src", file.replace(/\.d\.cts$/, ".ts"))), file).toBe(true);
+      expect(await readFile(join(dist, "types", file), "utf8"), file).not.toMatch(/\w\$\d/);
+    }
+  });
+
   it("stays small", () => {
     const pack = ["pack", "--dry-run", "--json", "--ignore-scripts"];
     const listed = execFileSync("npm", pack, { cwd: root, encoding: "utf8", stdio: "pipe" });
