@@ -2,6 +2,7 @@ import { execFileSync } from "node:child_process";
 import { rmSync, writeFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { resolve } from "node:path";
+import { brotliCompressSync } from "node:zlib";
 import { transform } from "esbuild";
 import { rollup } from "rollup";
 import { dts } from "rollup-plugin-dts";
@@ -19,15 +20,36 @@ const names = Object.keys(packageEntries);
 /** Started by file name, next to the others. */
 const worker = { "passwords-worker": "src/auth/passwords-worker.mjs" };
 
-/** Takes of the list of emoji what is used: it is the largest table of the package. */
-const emoji = {
-  name: "emoji",
+/** The largest tables, which few programs need: what is exported, by the ends of their paths. */
+const TABLES: Record<string, () => Promise<object>> = {
+  "templates/licenses.ts": () => import("./src/resources/templates/licenses.ts"),
+  "templates/gitignores.ts": () => import("./src/resources/templates/gitignores.ts"),
+  "gemoji/index.js": async () => {
+    const { gemoji } = await import("gemoji");
+    return {
+      gemoji: gemoji.map(({ emoji, names, description }) => ({ emoji, names, description })),
+    };
+  },
+};
+
+/** Compresses tables better than npm does; they are read when they are first used. */
+const tables = {
+  name: "tables",
   setup(build) {
-    build.onLoad({ filter: /\/gemoji\/index\.js$/ }, async ({ path }) => {
-      const { gemoji }: typeof import("gemoji") = await import(path);
-      const used = gemoji.map(({ emoji, names, description }) => ({ emoji, names, description }));
-      return { contents: `export const gemoji = ${JSON.stringify(used)};` };
-    });
+    build.onLoad(
+      { filter: /(licenses|gitignores)\.ts$|\/gemoji\/index\.js$/ },
+      async ({ path }) => {
+        const [, read] = Object.entries(TABLES).find(([end]) => path.endsWith(`/${end}`)) ?? [];
+        if (!read) return;
+        const exported = { ...(await read()) };
+        const text = brotliCompressSync(JSON.stringify(exported)).toString("base64");
+        return {
+          contents: `import { brotliDecompressSync } from "node:zlib";
+          const read = () => JSON.parse(brotliDecompressSync(Buffer.from("${text}", "base64")).toString());
+          export const { ${Object.keys(exported).join(", ")} } = read();`,
+        };
+      },
+    );
   },
 } satisfies NonNullable<Options["esbuildPlugins"]>[number];
 
@@ -137,7 +159,7 @@ export default defineConfig([
     ...shared,
     entry: packageEntries,
     format: "esm",
-    esbuildPlugins: [emoji],
+    esbuildPlugins: [tables],
     outExtension: () => ({ js: ".cjs" }),
     plugins: [commonJs],
     onSuccess: addModules,
