@@ -1,8 +1,11 @@
 import { execFileSync } from "node:child_process";
-import { writeFileSync } from "node:fs";
+import { rmSync, writeFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { resolve } from "node:path";
+import { brotliCompressSync } from "node:zlib";
 import { transform } from "esbuild";
+import { rollup } from "rollup";
+import { dts } from "rollup-plugin-dts";
 import { defineConfig, type Options } from "tsup";
 
 const packageEntries = {
@@ -17,15 +20,36 @@ const names = Object.keys(packageEntries);
 /** Started by file name, next to the others. */
 const worker = { "passwords-worker": "src/auth/passwords-worker.mjs" };
 
-/** Takes of the list of emoji what is used: it is the largest table of the package. */
-const emoji = {
-  name: "emoji",
+/** The largest tables, which few programs need: what is exported, by the ends of their paths. */
+const TABLES: Record<string, () => Promise<object>> = {
+  "templates/licenses.ts": () => import("./src/resources/templates/licenses.ts"),
+  "templates/gitignores.ts": () => import("./src/resources/templates/gitignores.ts"),
+  "gemoji/index.js": async () => {
+    const { gemoji } = await import("gemoji");
+    return {
+      gemoji: gemoji.map(({ emoji, names, description }) => ({ emoji, names, description })),
+    };
+  },
+};
+
+/** Compresses tables better than npm does; they are read when they are first used. */
+const tables = {
+  name: "tables",
   setup(build) {
-    build.onLoad({ filter: /\/gemoji\/index\.js$/ }, async ({ path }) => {
-      const { gemoji }: typeof import("gemoji") = await import(path);
-      const used = gemoji.map(({ emoji, names, description }) => ({ emoji, names, description }));
-      return { contents: `export const gemoji = ${JSON.stringify(used)};` };
-    });
+    build.onLoad(
+      { filter: /(licenses|gitignores)\.ts$|\/gemoji\/index\.js$/ },
+      async ({ path }) => {
+        const [, read] = Object.entries(TABLES).find(([end]) => path.endsWith(`/${end}`)) ?? [];
+        if (!read) return;
+        const exported = { ...(await read()) };
+        const text = brotliCompressSync(JSON.stringify(exported)).toString("base64");
+        return {
+          contents: `import { brotliDecompressSync } from "node:zlib";
+          const read = () => JSON.parse(brotliDecompressSync(Buffer.from("${text}", "base64")).toString());
+          export const { ${Object.keys(exported).join(", ")} } = read();`,
+        };
+      },
+    );
   },
 } satisfies NonNullable<Options["esbuildPlugins"]>[number];
 
@@ -45,12 +69,26 @@ const smaller = { minifySyntax: true, minifyWhitespace: true } as const;
 /** Stands for `import.meta.url`, which CommonJS has not; if it was bundled into an ES module, the program's file does. */
 const OWN_URL = "importMetaUrl";
 
+/** What a chunk takes of another. */
+const OF_CHUNKS = /^import \{([^}]*)\} from ("\.\/chunk-\w+\.cjs");$/gm;
+
+/**
+ * Requires other chunks by names of their own: esbuild would ask the other chunk for each use of a name, which is longer and
+ * slower. That needs chunks that do not require each other, and names that do not change.
+ */
+function requiringByName(code: string): string {
+  return code.replace(
+    OF_CHUNKS,
+    (_, taken: string, path) => `const {${taken.replaceAll(" as ", ": ")}} = require(${path});`,
+  );
+}
+
 /** Makes CommonJS of the chunks. tsup does so too, but replaces operators that Node has by functions, which are slow. */
 const commonJs = {
   name: "commonjs",
   async renderChunk(code: string, { type }: { type: string }) {
     if (type !== "chunk") return;
-    return transform(code, {
+    return transform(requiringByName(code), {
       format: "cjs",
       platform: "node",
       target: shared.target,
@@ -61,7 +99,7 @@ const commonJs = {
         banner: `const ${OWN_URL} = require("node:url").pathToFileURL(typeof __filename === "string" ? __filename : process.argv[1] ?? ".").href;`,
       }),
       ...smaller,
-      lineLimit: 200,
+      lineLimit: 500,
     });
   },
 } satisfies NonNullable<Options["plugins"]>[number];
@@ -76,10 +114,31 @@ async function addModules(): Promise<void> {
   }
 }
 
-/** Writes the types of each file of `src`. Bundling them is all that is left to tsup, whose compiler is ten times as slow. */
-function writeTypes(): void {
+/**
+ * Writes the types: what the entries export, and what that refers to, in files named as those of `src`. TypeScript 7 makes
+ * them ten times as fast as the compiler of tsup, whose bundler also has names of its own.
+ */
+async function writeTypes(): Promise<void> {
   const compiler = "node_modules/typescript-7/bin/tsc";
   execFileSync(process.execPath, [compiler, "--project", "src"], { stdio: "inherit" });
+  rmSync("dist/types", { recursive: true, force: true });
+  const bundle = await rollup({
+    input: Object.fromEntries(names.map((name) => [name, `build/types/${name}.d.ts`])),
+    plugins: [dts({ includeExternal: ["@hattip/core"] })],
+    external: /^node:/,
+  });
+  await bundle.write({
+    dir: shared.outDir,
+    preserveModules: true,
+    preserveModulesRoot: "build/types",
+    minifyInternalExports: false,
+    entryFileNames: ({ name, facadeModuleId }) => {
+      if (names.includes(name)) return `${name}.d.cts`;
+      const isOwn = !facadeModuleId?.includes("@hattip");
+      return `types/${isOwn ? name.replace(/\.d$/, "") : "hattip"}.d.cts`;
+    },
+  });
+  await bundle.close();
 }
 
 /** The program imports the package as others do. */
@@ -93,14 +152,14 @@ const ofPackage = {
   },
 } satisfies NonNullable<Options["esbuildPlugins"]>[number];
 
-writeTypes();
+await writeTypes();
 
 export default defineConfig([
   {
     ...shared,
     entry: packageEntries,
     format: "esm",
-    esbuildPlugins: [emoji],
+    esbuildPlugins: [tables],
     outExtension: () => ({ js: ".cjs" }),
     plugins: [commonJs],
     onSuccess: addModules,
@@ -111,11 +170,5 @@ export default defineConfig([
     format: "esm",
     ...smaller,
     esbuildPlugins: [ofPackage],
-  },
-  {
-    ...shared,
-    entry: Object.fromEntries(names.map((name) => [name, `build/types/${name}.d.ts`])),
-    format: "cjs",
-    dts: { only: true, resolve: [/^@hattip\//] },
   },
 ]);

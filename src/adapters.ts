@@ -13,7 +13,7 @@ import {
 } from "./core/options.ts";
 
 /** Where to listen, and how requests are read. */
-export interface ServeOptions extends RequestOptions {
+export interface ListenOptions extends RequestOptions {
   /** Default `"127.0.0.1"`. */
   host?: string;
   /** Default 3000; 0 picks a free one. */
@@ -37,13 +37,13 @@ export const requestOptions = {
   ),
 } satisfies OptionSchemas<RequestOptions>;
 
-/** The schemas of {@link ServeOptions}. */
+/** The schemas of {@link ListenOptions}. */
 export const serveOptions = {
   ...requestOptions,
   host: v.optional(textOption),
   port: v.optional(wholeOption(0, 65_535)),
   grace: v.optional(durationOption),
-} satisfies OptionSchemas<ServeOptions>;
+} satisfies OptionSchemas<ListenOptions>;
 
 const REQUEST = optionsOf(requestOptions);
 const SERVE = optionsOf(serveOptions);
@@ -76,6 +76,6 @@ export function checkHandler(given: Pick<App, "respond">, options?: RequestOptio
 }
 
 /** {@link checkAdapter} for `serve` on Bun and Deno. */
-export function checkServe(given: Pick<App, "respond">, options?: ServeOptions): void {
+export function checkServe(given: Pick<App, "respond">, options?: ListenOptions): void {
   checkAdapter("serve", SERVE, given, options);
 }

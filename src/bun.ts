@@ -1,12 +1,12 @@
 /*! Contains @hattip/adapter-bun, (c) 2022 Fatih Aygün, under the MIT licence. */
 import { lookup } from "node:dns/promises";
 import adapter from "@hattip/adapter-bun";
-import { checkHandler, checkServe, type ServeOptions, type Server } from "./adapters.ts";
+import { checkHandler, checkServe, type ListenOptions, type Server } from "./adapters.ts";
 import type { App } from "./app.ts";
 import { createHattipHandler, type RequestOptions } from "./core/http/fetch.ts";
 import { alone } from "./core/http/incoming.ts";
 
-export type { ServeOptions, Server } from "./adapters.ts";
+export type { ListenOptions as ServeOptions, Server } from "./adapters.ts";
 export type { RequestOptions } from "./core/http/fetch.ts";
 
 /** The part of Bun's server that a handler needs. */
@@ -58,7 +58,7 @@ const SWEEP = 20;
  */
 export async function serve(
   app: Pick<App, "respond">,
-  options: ServeOptions = {},
+  options: ListenOptions = {},
 ): Promise<Server> {
   checkServe(app, options);
   const { host = "127.0.0.1", port = 3000, grace = 10_000 } = options;

@@ -2,12 +2,12 @@
 import { lookup } from "node:dns/promises";
 import { setTimeout as sleep } from "node:timers/promises";
 import { createServeHandler } from "@hattip/adapter-deno";
-import { checkHandler, checkServe, type ServeOptions, type Server } from "./adapters.ts";
+import { checkHandler, checkServe, type ListenOptions, type Server } from "./adapters.ts";
 import type { App } from "./app.ts";
 import { createHattipHandler, type RequestOptions } from "./core/http/fetch.ts";
 import { alone } from "./core/http/incoming.ts";
 
-export type { ServeOptions, Server } from "./adapters.ts";
+export type { ListenOptions as ServeOptions, Server } from "./adapters.ts";
 export type { RequestOptions } from "./core/http/fetch.ts";
 
 /** The part of `Deno.serve`'s request info that a handler needs. */
@@ -61,7 +61,7 @@ interface DenoGlobal {
  */
 export async function serve(
   app: Pick<App, "respond">,
-  options: ServeOptions = {},
+  options: ListenOptions = {},
 ): Promise<Server> {
   checkServe(app, options);
   const { host = "127.0.0.1", port = 3000, grace = 10_000 } = options;

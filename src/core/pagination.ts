@@ -152,6 +152,17 @@ export async function paginate(
   return { rows, hasNext, total: await countAll(db, page, query) };
 }
 
+/**
+ * How a list of what belongs to one row is read, such as the labels of a project.
+ *
+ * @param query its rows, with one `?` for the id of what they belong to
+ * @returns reads a page of it
+ */
+export function pageReader(query: Omit<ListQuery, "values">) {
+  return (db: Reader, presenter: Presenter, page: Page, id: number): Promise<RowPage> =>
+    paginate(db, presenter, page, { ...query, values: [id] });
+}
+
 async function countAll(db: Reader, page: Page, query: ListQuery): Promise<number | undefined> {
   const { from, values, countFrom = from, countValues = values, total, stored } = query;
   if (total !== undefined) return total;

@@ -1,4 +1,5 @@
-import type { Value } from "../store/port.ts";
+import type { Reader, Value } from "../store/port.ts";
+import { statement } from "../store/texts.ts";
 import { type BoundObject, bindAll, type Field, type Fields } from "./field.ts";
 
 /**
@@ -85,4 +86,17 @@ export function rowMaker({
     return row;
   };
   return (values, common) => filled(common ? rowOf(common) : empty, values);
+}
+
+/**
+ * How a row that exists is read for a presenter.
+ *
+ * @param from everything after `select … from`, with one `?` for its id
+ * @returns reads the row with an id
+ */
+export function rowReader(from: string) {
+  return async (db: Reader, presenter: Presenter, id: number): Promise<Value[]> => {
+    const [found] = await db.rows(statement`select ${presenter.columns} from ${from}`, [id]);
+    return found as Value[];
+  };
 }

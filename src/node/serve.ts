@@ -7,12 +7,7 @@ import {
 import type { AddressInfo, Socket } from "node:net";
 import type { Duplex } from "node:stream";
 import * as v from "valibot";
-import {
-  type ServeOptions as CommonServeOptions,
-  checkAdapter,
-  type Server,
-  serveOptions,
-} from "../adapters.ts";
+import { checkAdapter, type ListenOptions, type Server, serveOptions } from "../adapters.ts";
 import type { App } from "../app.ts";
 import { networkOf } from "../core/http/network.ts";
 import { type OptionSchemas, optionsOf, wholeOrFalseOption } from "../core/options.ts";
@@ -25,7 +20,7 @@ import {
 } from "./middleware.ts";
 
 /** Where to listen, and how requests are read and answered. */
-export interface ServeOptions extends CommonServeOptions, MiddlewareOptions {
+export interface ServeOptions extends ListenOptions, MiddlewareOptions {
   /**
    * Maximum number of open connections per address; `false` for no limit. Further ones are closed at once. Default 256;
    * with `trustProxy` no limit, since all come from the proxy.

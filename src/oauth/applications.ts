@@ -1,9 +1,9 @@
 import * as audit from "../audit/log.ts";
 import { newOpaque } from "../auth/token-secrets.ts";
 import { type OffsetWindow, type Page, paginate, type RowPage } from "../core/pagination.ts";
-import type { Presenter } from "../core/presenter.ts";
+import { type Presenter, rowReader } from "../core/presenter.ts";
 import { insertRow } from "../store/insert.ts";
-import type { Awaitable, Database, Reader, Value } from "../store/port.ts";
+import type { Awaitable, Database, Reader } from "../store/port.ts";
 import { updateRow } from "../store/update.ts";
 import { type ApplicationData, requireApplication } from "./rules.ts";
 
@@ -77,13 +77,7 @@ export function list(db: Reader, presenter: Presenter, page: Page): Promise<RowP
 }
 
 /** One application as a row for its presenter. */
-export async function row(db: Reader, presenter: Presenter, id: number): Promise<Value[]> {
-  const [found] = await db.rows(
-    `select ${presenter.columns} from oauth_applications a where a.id = ?`,
-    [id],
-  );
-  return found as Value[];
-}
+export const row = rowReader("oauth_applications a where a.id = ?");
 
 /**
  * Registers an application.

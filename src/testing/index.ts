@@ -1,5 +1,5 @@
 import * as v from "valibot";
-import type { ServeOptions, Server } from "../adapters.ts";
+import type { ListenOptions, Server } from "../adapters.ts";
 import type { Respond } from "../core/http/incoming.ts";
 import {
   type OptionSchemas,
@@ -38,7 +38,7 @@ export interface TestServer extends Omit<World, "respond"> {
 }
 
 /** Serves on this runtime: Bun (also in the binary of `pm-cli`), Deno or Node. */
-async function listen(app: { respond: Respond }, where: ServeOptions): Promise<Server> {
+async function listen(app: { respond: Respond }, where: ListenOptions): Promise<Server> {
   if (process.versions["bun"]) return (await import("../bun.ts")).serve(app, where);
   if (process.versions["deno"]) return (await import("../deno.ts")).serve(app, where);
   const { serve } = await import("../node.ts");

@@ -128,6 +128,20 @@ describe("the packed package", () => {
     await project.node([...withoutRequireOfModules, "--eval", load]);
   });
 
+  it("loads few packages until somebody asks for more", async () => {
+    const code = `(async () => {
+      const app = await require("pm-api").createApp();
+      console.log((await app.fetch("http://pm.example/api/v4/projects")).status);
+      const names = Object.keys(require.cache).map((path) => /.*node_modules\\/([^/]+)/.exec(path)?.[1]);
+      console.log([...new Set(names)].filter((name) => name && name !== "pm-api").sort().join(" "));
+      await app.close();
+    })();`;
+    const printed = await project.node(["--eval", code], { PM_SQLITE: "better-sqlite3" });
+    expect(printed).toBe(
+      "200\nbetter-sqlite3 bindings croner file-uri-to-path ipaddr.js valibot\n",
+    );
+  });
+
   it("says what sign-in at other providers needs, on a Node that cannot require ES modules", async () => {
     const provider = { name: "p", issuer: "https://p.example", clientId: "c" };
     const options = { url: "https://pm.example", signIn: { providers: [provider] } };
@@ -155,11 +169,23 @@ describe("the packed package", () => {
     expect(await project.node(["once.mjs"])).toBe("true true\n");
   });
 
+  it("has types to read: each in the file of its source, under its own name", async () => {
+    const dist = join(project.folder, "node_modules/pm-api/dist");
+    const files = await readdir(join(dist, "types"), { recursive: true });
+    expect(await readFile(join(dist, "types/app.d.cts"), "utf8")).toContain(
+      "declare function createApp(options?: AppOptions): Promise<App>;",
+    );
+    for (const file of files.filter((name) => name.endsWith(".d.cts") && name !== "hattip.d.cts")) {
+      expect(existsSync(join(root, "src", file.replace(/\.d\.cts$/, ".ts"))), file).toBe(true);
+      expect(await readFile(join(dist, "types", file), "utf8"), file).not.toMatch(/\w\$\d/);
+    }
+  });
+
   it("stays small", () => {
     const pack = ["pack", "--dry-run", "--json", "--ignore-scripts"];
     const listed = execFileSync("npm", pack, { cwd: root, encoding: "utf8", stdio: "pipe" });
     const [{ size }] = JSON.parse(listed);
-    expect(size).toBeLessThan(1_800_000);
+    expect(size).toBeLessThan(1_710_000);
   });
 
   it("contains the documents its own links lead to", async () => {

@@ -1,5 +1,5 @@
 import { digestOf } from "../../auth/token-secrets.ts";
-import { type Page, paginate, type RowPage } from "../../core/pagination.ts";
+import { pageReader } from "../../core/pagination.ts";
 import type { Presenter } from "../../core/presenter.ts";
 import { insertRow } from "../../store/insert.ts";
 import type { Awaitable, Database, Reader, Value } from "../../store/port.ts";
@@ -17,18 +17,7 @@ export interface Email {
 export type Unconfirmed = Pick<Email, "id" | "user_id" | "email">;
 
 /** A user's further addresses, in the order they were added. */
-export function list(
-  db: Reader,
-  presenter: Presenter,
-  page: Page,
-  userId: number,
-): Promise<RowPage> {
-  return paginate(db, presenter, page, {
-    from: "user_emails ue where ue.user_id = ?",
-    values: [userId],
-    order: "ue.id",
-  });
-}
+export const list = pageReader({ from: "user_emails ue where ue.user_id = ?", order: "ue.id" });
 
 /** A user's further address as a row for its presenter, or `undefined`. */
 export async function row(

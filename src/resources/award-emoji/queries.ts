@@ -1,6 +1,6 @@
 import { type Page, paginate, type RowPage } from "../../core/pagination.ts";
-import type { Presenter } from "../../core/presenter.ts";
-import type { Database, Reader, Value } from "../../store/port.ts";
+import { type Presenter, rowReader } from "../../core/presenter.ts";
+import type { Database, Reader } from "../../store/port.ts";
 import type { NoteableType } from "../issuables/type.ts";
 
 /** The issue, merge request, snippet or note an emoji was given to. */
@@ -26,12 +26,7 @@ export function list(
 }
 
 /** One award as a row of its presenter. */
-export async function row(db: Reader, presenter: Presenter, awardId: number): Promise<Value[]> {
-  const [found] = await db.rows(`select ${presenter.columns} from ${AWARDS} where ae.id = ?`, [
-    awardId,
-  ]);
-  return found as Value[];
-}
+export const row = rowReader(`${AWARDS} where ae.id = ?`);
 
 /** An award given to `to`, or `undefined`. */
 export async function find(

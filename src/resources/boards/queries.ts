@@ -2,7 +2,7 @@ import { type Owner, ownedBy } from "../../core/access/owner.ts";
 import type { Source } from "../../core/access/source.ts";
 import { notFound } from "../../core/errors.ts";
 import type { View } from "../../core/field.ts";
-import { type Page, paginate, type RowPage } from "../../core/pagination.ts";
+import { type Page, pageReader, paginate, type RowPage } from "../../core/pagination.ts";
 import type { Presenter } from "../../core/presenter.ts";
 import { insertRow } from "../../store/insert.ts";
 import { placeholders } from "../../store/placeholders.ts";
@@ -148,18 +148,10 @@ export async function embed(
 }
 
 /** The lists of labels of a board in order. */
-export function listLists(
-  db: Reader,
-  presenter: Presenter,
-  page: Page,
-  boardId: number,
-): Promise<RowPage> {
-  return paginate(db, presenter, page, {
-    from: `${LISTS} where bl.board_id = ?`,
-    values: [boardId],
-    order: "bl.position, bl.id",
-  });
-}
+export const listLists = pageReader({
+  from: `${LISTS} where bl.board_id = ?`,
+  order: "bl.position, bl.id",
+});
 
 /** One list of a label as a row of its presenter, or `undefined` if its owner has no such board or the board no such list. */
 export async function listRow(

@@ -1,4 +1,3 @@
-import { readDocument } from "../../ci/document.ts";
 import { ConfigurationError, isMapping } from "../../ci/values.ts";
 import type { Source } from "../../core/access/source.ts";
 import { ApiError } from "../../core/errors.ts";
@@ -105,6 +104,7 @@ async function categoriesOf(
   if (blob < 0) return new Map();
   if (repository.sizeOf(blob) > MAX_CONFIG) throw failed(`${path} is too large`);
   const text = (await repository.read(blob)).data.toString("utf8");
+  const { readDocument } = await import("../../ci/document.ts");
   const config = await budget.take(readDocument(text)).catch((error) => {
     throw error instanceof ConfigurationError ? failed(error.message) : error;
   });

@@ -1,7 +1,7 @@
 import * as field from "../../core/field.ts";
 import { type Page, paginate, type RowPage } from "../../core/pagination.ts";
-import { type Presenter, presenter } from "../../core/presenter.ts";
-import type { Reader, Value } from "../../store/port.ts";
+import { type Presenter, presenter, rowReader } from "../../core/presenter.ts";
+import type { Reader } from "../../store/port.ts";
 import { userFields } from "../users/json.ts";
 
 /** A note on a commit, as a comment. */
@@ -28,8 +28,4 @@ export function list(db: Reader, presenter: Presenter, page: Page, id: number): 
 }
 
 /** One comment as a row of its presenter. */
-export async function row(db: Reader, presenter: Presenter, noteId: number): Promise<Value[]> {
-  const sql = `select ${presenter.columns} from ${COMMENTS} where nt.id = ?`;
-  const [found] = await db.rows(sql, [noteId]);
-  return found as Value[];
-}
+export const row = rowReader(`${COMMENTS} where nt.id = ?`);

@@ -1,6 +1,6 @@
 import type { View } from "../../core/field.ts";
-import { type Page, paginate, type RowPage } from "../../core/pagination.ts";
-import type { Presenter } from "../../core/presenter.ts";
+import { type Page, pageReader, paginate, type RowPage } from "../../core/pagination.ts";
+import { type Presenter, rowReader } from "../../core/presenter.ts";
 import { belowGroup } from "../../store/conditions.ts";
 import { placeholders } from "../../store/placeholders.ts";
 import type { Database, Reader, Value } from "../../store/port.ts";
@@ -14,18 +14,10 @@ const TAGS = `container_tags ct join container_repositories cr on cr.id = ct.rep
 const LISTED = 1000;
 
 /** A page of the repositories of a project. */
-export function ofProject(
-  db: Reader,
-  presenter: Presenter,
-  page: Page,
-  projectId: number,
-): Promise<RowPage> {
-  return paginate(db, presenter, page, {
-    from: `${REPOSITORIES} where cr.project_id = ?`,
-    values: [projectId],
-    order: "cr.id",
-  });
-}
+export const ofProject = pageReader({
+  from: `${REPOSITORIES} where cr.project_id = ?`,
+  order: "cr.id",
+});
 
 /** A page of the repositories of the projects in a group and below it, unless their images are disabled. */
 export function ofGroup(
@@ -61,13 +53,7 @@ export async function find(db: Reader, id: number, projectId?: number): Promise<
 }
 
 /** A repository as a row of its presenter. */
-export async function row(db: Reader, presenter: Presenter, id: number): Promise<Value[]> {
-  const [found] = await db.rows(
-    `select ${presenter.columns} from ${REPOSITORIES} where cr.id = ?`,
-    [id],
-  );
-  return found as Value[];
-}
+export const row = rowReader(`${REPOSITORIES} where cr.id = ?`);
 
 /** Numbers of repositories, by their ids. */
 const COUNTED = {
@@ -108,18 +94,10 @@ export async function embedAsked(
 }
 
 /** A page of the tags of a repository, by name. */
-export function tags(
-  db: Reader,
-  presenter: Presenter,
-  page: Page,
-  repositoryId: number,
-): Promise<RowPage> {
-  return paginate(db, presenter, page, {
-    from: `${TAGS} where ct.repository_id = ?`,
-    values: [repositoryId],
-    order: "ct.name, ct.id",
-  });
-}
+export const tags = pageReader({
+  from: `${TAGS} where ct.repository_id = ?`,
+  order: "ct.name, ct.id",
+});
 
 /** A tag of a repository as a row of its presenter, or `undefined`. */
 export async function tagRow(

@@ -2,10 +2,10 @@ import { newSecret } from "../../auth/token-secrets.ts";
 import { type Owner, ownedBy } from "../../core/access/owner.ts";
 import { BEING_DELETED } from "../../core/access/visibility.ts";
 import { type Page, paginate, type RowPage } from "../../core/pagination.ts";
-import type { Presenter } from "../../core/presenter.ts";
+import { type Presenter, rowReader } from "../../core/presenter.ts";
 import { all, type Condition, when } from "../../store/conditions.ts";
 import { insertRow } from "../../store/insert.ts";
-import type { Awaitable, Database, Reader, Value } from "../../store/port.ts";
+import type { Awaitable, Database, Reader } from "../../store/port.ts";
 
 /** A deploy token, as handlers need it. */
 export interface DeployToken {
@@ -48,12 +48,7 @@ export function list(
 }
 
 /** One deploy token as a row for its presenter. */
-export async function row(db: Reader, presenter: Presenter, id: number): Promise<Value[]> {
-  const rows = await db.rows(`select ${presenter.columns} from deploy_tokens dt where dt.id = ?`, [
-    id,
-  ]);
-  return rows[0] as Value[];
-}
+export const row = rowReader("deploy_tokens dt where dt.id = ?");
 
 /** A deploy token of a group or project, or `undefined`. */
 export function find(db: Reader, owner: Owner, id: number): Awaitable<DeployToken | undefined> {

@@ -1,9 +1,9 @@
 import { firstSelective, idsOf, withoutIndex } from "../../core/lists/index-start.ts";
 import { paginateFrom } from "../../core/lists/paginate.ts";
 import type { Page, RowPage } from "../../core/pagination.ts";
-import type { Presenter } from "../../core/presenter.ts";
+import { type Presenter, rowReader } from "../../core/presenter.ts";
 import { all, when, worded } from "../../store/conditions.ts";
-import type { Awaitable, Database, Reader, Value } from "../../store/port.ts";
+import type { Awaitable, Database, Reader } from "../../store/port.ts";
 import { type DeploymentStatus, findEnvironment } from "../ci/environments.ts";
 import { OF_JOB } from "../ci/json.ts";
 
@@ -88,10 +88,7 @@ async function environmentNamed(
 }
 
 /** One deployment as a row for its presenter. */
-export async function row(db: Reader, presenter: Presenter, id: number): Promise<Value[]> {
-  const rows = await db.rows(`select ${presenter.columns} from ${TABLES} where dp.id = ?`, [id]);
-  return rows[0] as Value[];
-}
+export const row = rowReader(`${TABLES} where dp.id = ?`);
 
 /** A deployment of a project, or `undefined`. */
 export function find(db: Reader, projectId: number, id: number): Awaitable<Deployment | undefined> {
@@ -137,14 +134,8 @@ export async function say(
 }
 
 /** An approval as a row for its presenter. */
-export async function approvalRow(db: Reader, presenter: Presenter, id: number): Promise<Value[]> {
-  const rows = await db.rows(
-    `select ${presenter.columns} from deployment_approvals da join users u on u.id = da.user_id
-     where da.id = ?`,
-    [id],
-  );
-  return rows[0] as Value[];
-}
+export const approvalRow = rowReader(`deployment_approvals da join users u on u.id = da.user_id
+     where da.id = ?`);
 
 /** Removes a deployment. */
 export async function remove(db: Database, id: number): Promise<void> {

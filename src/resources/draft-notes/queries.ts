@@ -1,8 +1,8 @@
 import * as field from "../../core/field.ts";
 import { type Page, paginate, type RowPage } from "../../core/pagination.ts";
-import { type Presenter, presenter } from "../../core/presenter.ts";
+import { type Presenter, presenter, rowReader } from "../../core/presenter.ts";
 import { insertRow } from "../../store/insert.ts";
-import type { Database, Reader, Value } from "../../store/port.ts";
+import type { Database, Reader } from "../../store/port.ts";
 import { updateRow } from "../../store/update.ts";
 import { idOf } from "../notes/discussions.ts";
 import { positionFields } from "../notes/json.ts";
@@ -61,11 +61,7 @@ export function list(
 }
 
 /** One draft as a row of its presenter. */
-export async function row(db: Reader, presenter: Presenter, id: number): Promise<Value[]> {
-  const sql = `select ${presenter.columns} from draft_notes dn where dn.id = ?`;
-  const [found] = await db.rows(sql, [id]);
-  return found as Value[];
-}
+export const row = rowReader("draft_notes dn where dn.id = ?");
 
 /** A draft as stored. */
 export interface Draft {

@@ -1,5 +1,5 @@
 import { type Page, paginate, type RowPage } from "../../core/pagination.ts";
-import type { Presenter } from "../../core/presenter.ts";
+import { type Presenter, rowReader } from "../../core/presenter.ts";
 import { all, when, worded } from "../../store/conditions.ts";
 import { contains } from "../../store/patterns.ts";
 import type { Awaitable, Database, Reader, Value } from "../../store/port.ts";
@@ -37,16 +37,10 @@ export function list(
 }
 
 /** One environment as a row for its presenter. */
-export async function row(db: Reader, presenter: Presenter, id: number): Promise<Value[]> {
-  const rows = await db.rows(
-    `select ${presenter.columns} from environments en join projects p on p.id = en.project_id
+export const row = rowReader(`environments en join projects p on p.id = en.project_id
      left join deployments dp on dp.id =
        (select max(id) from deployments where environment_id = en.id and status = 'success')
-     left join users u on u.id = dp.user_id left join ci_jobs cj on cj.id = dp.job_id ${OF_JOB} where en.id = ?`,
-    [id],
-  );
-  return rows[0] as Value[];
-}
+     left join users u on u.id = dp.user_id left join ci_jobs cj on cj.id = dp.job_id ${OF_JOB} where en.id = ?`);
 
 /** The condition that a job has deployed to an environment, so that another one may have to stop it. */
 const BY_JOB = `exists (select 1 from deployments d

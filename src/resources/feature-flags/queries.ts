@@ -1,5 +1,5 @@
 import { type Page, paginate, type RowPage } from "../../core/pagination.ts";
-import type { Presenter } from "../../core/presenter.ts";
+import { type Presenter, rowReader } from "../../core/presenter.ts";
 import { all, when } from "../../store/conditions.ts";
 import { contains } from "../../store/patterns.ts";
 import type { Awaitable, Database, Reader, Value } from "../../store/port.ts";
@@ -142,13 +142,7 @@ export function userLists(
 }
 
 /** A list of users as a row of its presenter. */
-export async function userListRow(db: Reader, presenter: Presenter, id: number): Promise<Value[]> {
-  const rows = await db.rows(
-    `select ${presenter.columns} from feature_flag_user_lists fu where fu.id = ?`,
-    [id],
-  );
-  return rows[0] as Value[];
-}
+export const userListRow = rowReader("feature_flag_user_lists fu where fu.id = ?");
 
 /** How many rows a table has of a project. */
 export async function count(

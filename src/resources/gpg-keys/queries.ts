@@ -1,9 +1,9 @@
 import { NOT_DELETED_USER } from "../../core/access/visibility.ts";
-import { type Page, paginate, type RowPage } from "../../core/pagination.ts";
-import type { Presenter } from "../../core/presenter.ts";
+import { pageReader } from "../../core/pagination.ts";
+import { rowReader } from "../../core/presenter.ts";
 import type { PublicKey } from "../../signatures/openpgp.ts";
 import { insertRow } from "../../store/insert.ts";
-import type { Awaitable, Database, Reader, Value } from "../../store/port.ts";
+import type { Awaitable, Database, Reader } from "../../store/port.ts";
 import { updateRow } from "../../store/update.ts";
 
 /** The columns of a key that handlers use. */
@@ -88,26 +88,13 @@ export async function revoke(db: Database, id: number): Promise<void> {
 const OF_USERS = `gpg_keys gk join users u on u.id = gk.user_id and ${NOT_DELETED_USER}`;
 
 /** The keys of a user, the oldest first. */
-export function listOfUser(
-  db: Reader,
-  presenter: Presenter,
-  page: Page,
-  userId: number,
-): Promise<RowPage> {
-  return paginate(db, presenter, page, {
-    from: `${OF_USERS} where gk.user_id = ? and gk.removed_at is null`,
-    values: [userId],
-    order: "gk.id",
-  });
-}
+export const listOfUser = pageReader({
+  from: `${OF_USERS} where gk.user_id = ? and gk.removed_at is null`,
+  order: "gk.id",
+});
 
 /** A key as a row for its presenter. */
-export async function row(db: Reader, presenter: Presenter, id: number): Promise<Value[]> {
-  const [found] = await db.rows(`select ${presenter.columns} from ${OF_USERS} where gk.id = ?`, [
-    id,
-  ]);
-  return found as Value[];
-}
+export const row = rowReader(`${OF_USERS} where gk.id = ?`);
 
 /** Keys that are written one after the other. */
 const MOST_SHOWN = 100;

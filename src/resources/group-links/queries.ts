@@ -6,7 +6,7 @@ import {
   type Viewer,
   visibleGroups,
 } from "../../core/access/visibility.ts";
-import type { Presenter } from "../../core/presenter.ts";
+import { type Presenter, rowReader } from "../../core/presenter.ts";
 import { belowGroup, type Condition } from "../../store/conditions.ts";
 import { insertRow } from "../../store/insert.ts";
 import { placeholders } from "../../store/placeholders.ts";
@@ -39,10 +39,7 @@ export function find(db: Reader, owner: Owner, groupId: number): Awaitable<Link 
 }
 
 /** A link as a row of its presenter. */
-export async function row(db: Reader, presenter: Presenter, linkId: number): Promise<Value[]> {
-  const sql = `select ${presenter.columns} from group_links l where l.id = ?`;
-  return (await db.rows(sql, [linkId]))[0] as Value[];
-}
+export const row = rowReader("group_links l where l.id = ?");
 
 /** How many groups are invited to a group or project itself. */
 export async function count(db: Reader, owner: Owner): Promise<number> {

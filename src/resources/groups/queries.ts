@@ -13,11 +13,11 @@ import { idsOf, startOf } from "../../core/lists/index-start.ts";
 import { paginateFrom } from "../../core/lists/paginate.ts";
 import { searchStart } from "../../core/lists/search-index.ts";
 import type { Page, RowPage } from "../../core/pagination.ts";
-import type { Presenter } from "../../core/presenter.ts";
+import { type Presenter, rowReader } from "../../core/presenter.ts";
 import { aboveNamespace, all, type Condition, when } from "../../store/conditions.ts";
 import { contains } from "../../store/patterns.ts";
 import { placeholders } from "../../store/placeholders.ts";
-import type { Reader, Value } from "../../store/port.ts";
+import type { Reader } from "../../store/port.ts";
 import {
   type AttributeFilter,
   embedAttributes,
@@ -219,12 +219,7 @@ function filtered(viewer: Viewer, filter: GroupFilter): Condition {
 }
 
 /** One group as a row of its presenter. */
-export async function row(db: Reader, presenter: Presenter, groupId: number): Promise<Value[]> {
-  const [found] = await db.rows(`select ${presenter.columns} from namespaces n where n.id = ?`, [
-    groupId,
-  ]);
-  return found as Value[];
-}
+export const row = rowReader("namespaces n where n.id = ?");
 
 /** Whether any direct subgroups or projects of a group are more visible than a level. */
 export async function moreVisible(

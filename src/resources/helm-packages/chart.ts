@@ -1,7 +1,6 @@
 import { Readable } from "node:stream";
 import { createGunzip } from "node:zlib";
 import * as v from "valibot";
-import { readDocument } from "../../ci/document.ts";
 import { ConfigurationError, isList, isMapping, type Value } from "../../ci/values.ts";
 import { badRequest } from "../../core/errors.ts";
 import { readFile } from "../../files/read.ts";
@@ -69,6 +68,7 @@ export type Chart = v.InferOutput<typeof CHART>;
 export async function readChart(db: Reader, archive: StoredFile, budget: Budget): Promise<Chart> {
   const content = await chartFile(db, archive);
   if (content === undefined) throw refused("the archive has no Chart.yaml");
+  const { readDocument } = await import("../../ci/document.ts");
   let read: unknown;
   try {
     read = plain(await budget.take(readDocument(content)));

@@ -4,8 +4,8 @@ import {
   type Viewer,
   visibleProjects,
 } from "../../core/access/visibility.ts";
-import { type Page, paginate, type RowPage } from "../../core/pagination.ts";
-import type { Presenter } from "../../core/presenter.ts";
+import { type Page, pageReader, paginate, type RowPage } from "../../core/pagination.ts";
+import { type Presenter, rowReader } from "../../core/presenter.ts";
 import { isoInstant } from "../../core/time.ts";
 import { all, type Condition, when } from "../../store/conditions.ts";
 import { insertRow } from "../../store/insert.ts";
@@ -132,18 +132,7 @@ export async function remove(db: Database, id: number): Promise<void> {
 const OF_USERS = `ssh_keys k join users u on u.id = k.user_id and ${NOT_DELETED_USER}`;
 
 /** The keys of a user, the oldest first. */
-export function listOfUser(
-  db: Reader,
-  presenter: Presenter,
-  page: Page,
-  userId: number,
-): Promise<RowPage> {
-  return paginate(db, presenter, page, {
-    from: `${OF_USERS} where k.user_id = ?`,
-    values: [userId],
-    order: "k.id",
-  });
-}
+export const listOfUser = pageReader({ from: `${OF_USERS} where k.user_id = ?`, order: "k.id" });
 
 /** The keys that a user signs in with, as a server's list of authorized keys has them, the oldest first. */
 export async function authorizedKeys(db: Reader, userId: number, now: number): Promise<string[]> {
@@ -156,29 +145,17 @@ export async function authorizedKeys(db: Reader, userId: number, now: number): P
 }
 
 /** A user's key as a row for its presenter. */
-export async function rowOfUser(db: Reader, presenter: Presenter, id: number): Promise<Value[]> {
-  const sql = `select ${presenter.columns} from ${OF_USERS} where k.id = ?`;
-  const [row] = await db.rows(sql, [id]);
-  return row as Value[];
-}
+export const rowOfUser = rowReader(`${OF_USERS} where k.id = ?`);
 
 /** Deploy keys, with how a project uses them. */
 const IN_PROJECT = "ssh_keys k join deploy_keys dk on dk.key_id = k.id";
 
 /** The deploy keys of a project, the oldest first. */
-export function listInProject(
-  db: Reader,
-  presenter: Presenter,
-  page: Page,
-  projectId: number,
-): Promise<RowPage> {
-  return paginate(db, presenter, page, {
-    from: `${IN_PROJECT} where dk.project_id = ?`,
-    countFrom: "deploy_keys dk where dk.project_id = ?",
-    values: [projectId],
-    order: "k.id",
-  });
-}
+export const listInProject = pageReader({
+  from: `${IN_PROJECT} where dk.project_id = ?`,
+  countFrom: "deploy_keys dk where dk.project_id = ?",
+  order: "k.id",
+});
 
 /** A deploy key of a project as a row for its presenter, or `undefined` if the project does not use it. */
 export async function rowInProject(
@@ -299,10 +276,7 @@ export async function listDeployKeys(
 }
 
 /** A deploy key as a row for its presenter. */
-export async function deployKeyRow(db: Reader, presenter: Presenter, id: number): Promise<Value[]> {
-  const rows = await db.rows(`select ${presenter.columns} from ssh_keys k where k.id = ?`, [id]);
-  return rows[0] as Value[];
-}
+export const deployKeyRow = rowReader("ssh_keys k where k.id = ?");
 
 /** Fills in the projects that use each deploy key, with one query. */
 async function embedProjects(

@@ -2,11 +2,11 @@ import { digestOf } from "../../auth/token-secrets.ts";
 import { type Owner, ownedBy } from "../../core/access/owner.ts";
 import { BEING_DELETED } from "../../core/access/visibility.ts";
 import { type Page, paginate, type RowPage } from "../../core/pagination.ts";
-import type { Presenter } from "../../core/presenter.ts";
+import { type Presenter, rowReader } from "../../core/presenter.ts";
 import { all } from "../../store/conditions.ts";
 import { insertRow } from "../../store/insert.ts";
 import { contains } from "../../store/patterns.ts";
-import type { Awaitable, Database, Reader, Value } from "../../store/port.ts";
+import type { Awaitable, Database, Reader } from "../../store/port.ts";
 
 const INVITATIONS = "member_invitations mi left join users cb on cb.id = mi.created_by_id";
 
@@ -34,12 +34,7 @@ export function list(
 }
 
 /** One invitation as a row for its presenter. */
-export async function row(db: Reader, presenter: Presenter, id: number): Promise<Value[]> {
-  const rows = await db.rows(`select ${presenter.columns} from ${INVITATIONS} where mi.id = ?`, [
-    id,
-  ]);
-  return rows[0] as Value[];
-}
+export const row = rowReader(`${INVITATIONS} where mi.id = ?`);
 
 /** The invitation of an address to a group or project, ignoring case, or `undefined`. */
 export function find(

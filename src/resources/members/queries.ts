@@ -3,7 +3,7 @@ import { type Heir, inheritedBy, type Owner, ownedBy } from "../../core/access/o
 import type { Source } from "../../core/access/source.ts";
 import { NOT_DELETED_USER, type Viewer, visibleLinks } from "../../core/access/visibility.ts";
 import { type Page, paginate, type RowPage } from "../../core/pagination.ts";
-import type { Presenter } from "../../core/presenter.ts";
+import { type Presenter, rowReader } from "../../core/presenter.ts";
 import {
   all,
   among,
@@ -106,12 +106,7 @@ function filtered(
 }
 
 /** One membership as a row of its presenter. */
-export async function row(db: Reader, presenter: Presenter, memberId: number): Promise<Value[]> {
-  const [found] = await db.rows(`select ${presenter.columns} from ${MEMBERS} where m.id = ?`, [
-    memberId,
-  ]);
-  return found as Value[];
-}
+export const row = rowReader(`${MEMBERS} where m.id = ?`);
 
 /** A user's direct membership of a group or project, or `undefined`. */
 export function find(db: Reader, owner: Owner, userId: number): Awaitable<Member | undefined> {

@@ -3,7 +3,7 @@ import { NOT_DELETED_MILESTONE, type Viewer, visibleOwner } from "../../core/acc
 import { paginateFrom } from "../../core/lists/paginate.ts";
 import { searchStart } from "../../core/lists/search-index.ts";
 import type { Page, RowPage } from "../../core/pagination.ts";
-import type { Presenter } from "../../core/presenter.ts";
+import { type Presenter, rowReader } from "../../core/presenter.ts";
 import { all, any, belowGroup, projectsBelow, when } from "../../store/conditions.ts";
 import { contains } from "../../store/patterns.ts";
 import { placeholders } from "../../store/placeholders.ts";
@@ -140,12 +140,7 @@ export async function search(
 }
 
 /** One milestone as a row of its presenter. */
-export async function row(db: Reader, presenter: Presenter, milestoneId: number): Promise<Value[]> {
-  const [found] = await db.rows(`select ${presenter.columns} from ${MILESTONES} where m.id = ?`, [
-    milestoneId,
-  ]);
-  return found as Value[];
-}
+export const row = rowReader(`${MILESTONES} where m.id = ?`);
 
 /** A milestone of a group or project by its id, or `undefined`. */
 export function find(

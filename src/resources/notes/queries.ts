@@ -1,9 +1,9 @@
 import { type Viewer, visibleCode, visibleNotes } from "../../core/access/visibility.ts";
 import { type Page, paginate, type RowPage } from "../../core/pagination.ts";
-import type { Presenter } from "../../core/presenter.ts";
+import { type Presenter, rowReader } from "../../core/presenter.ts";
 import { all, any, when } from "../../store/conditions.ts";
 import { contains } from "../../store/patterns.ts";
-import type { Database, Reader, Value } from "../../store/port.ts";
+import type { Database, Reader } from "../../store/port.ts";
 import { statement } from "../../store/texts.ts";
 import type { DiscussedType, IssuableType, NoteableType } from "../issuables/type.ts";
 import { noteable, RESOLVABLE } from "./json.ts";
@@ -79,13 +79,7 @@ export function search(
 }
 
 /** One note as a row of its presenter. */
-export async function row(db: Reader, presenter: Presenter, noteId: number): Promise<Value[]> {
-  const [found] = await db.rows(
-    statement`select ${presenter.columns} from ${NOTES} where nt.id = ?`,
-    [noteId],
-  );
-  return found as Value[];
-}
+export const row = rowReader(`${NOTES} where nt.id = ?`);
 
 /** A note of a record, or `undefined` if there is none that the caller may read. */
 export async function find(

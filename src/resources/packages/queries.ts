@@ -1,6 +1,6 @@
 import type { Caller } from "../../core/access/caller.ts";
 import { badRequest } from "../../core/errors.ts";
-import { type Page, paginate, type RowPage } from "../../core/pagination.ts";
+import { type Page, pageReader, paginate, type RowPage } from "../../core/pagination.ts";
 import type { Presenter } from "../../core/presenter.ts";
 import type { StoredFile } from "../../files/write.ts";
 import { all, type Condition, when } from "../../store/conditions.ts";
@@ -220,18 +220,10 @@ export async function insertFile(
 }
 
 /** A page of the files of a package. */
-export function files(
-  db: Reader,
-  presenter: Presenter,
-  page: Page,
-  packageId: number,
-): Promise<RowPage> {
-  return paginate(db, presenter, page, {
-    from: "package_files pf where pf.package_id = ?",
-    values: [packageId],
-    order: "pf.id",
-  });
-}
+export const files = pageReader({
+  from: "package_files pf where pf.package_id = ?",
+  order: "pf.id",
+});
 
 /** A file of a package as a row of its presenter, or `undefined`. */
 export async function fileRow(

@@ -1,5 +1,5 @@
 import { usesFeature, type Viewer, visibleCode } from "../../core/access/visibility.ts";
-import { offsetOf, type Page, paginate, type RowPage } from "../../core/pagination.ts";
+import { offsetOf, type Page, pageReader, paginate, type RowPage } from "../../core/pagination.ts";
 import type { Presenter } from "../../core/presenter.ts";
 import { all, belowGroup, firstOfProjects, when } from "../../store/conditions.ts";
 import { insertRow } from "../../store/insert.ts";
@@ -244,18 +244,10 @@ export interface Link {
 }
 
 /** A page of the links of a release, the newest first. */
-export function pageOfLinks(
-  db: Reader,
-  presenter: Presenter,
-  page: Page,
-  releaseId: number,
-): Promise<RowPage> {
-  return paginate(db, presenter, page, {
-    from: "release_links rk join releases r on r.id = rk.release_id where rk.release_id = ?",
-    values: [releaseId],
-    order: "rk.id desc",
-  });
-}
+export const pageOfLinks = pageReader({
+  from: "release_links rk join releases r on r.id = rk.release_id where rk.release_id = ?",
+  order: "rk.id desc",
+});
 
 /** A link of a release in a presenter's columns, or `undefined`. */
 export async function linkRow(

@@ -1,9 +1,9 @@
-import { type Page, paginate, type RowPage } from "../../core/pagination.ts";
-import type { Presenter } from "../../core/presenter.ts";
+import { pageReader } from "../../core/pagination.ts";
+import { rowReader } from "../../core/presenter.ts";
 import type { Secrets } from "../../core/secrets.ts";
 import { add, addLast, hasten } from "../../jobs/outbox.ts";
 import { insertRow } from "../../store/insert.ts";
-import type { Awaitable, Database, Reader, Value } from "../../store/port.ts";
+import type { Awaitable, Database, Reader } from "../../store/port.ts";
 import { type MirrorAddress, sealed } from "../mirrors/address.ts";
 import { purposeOf } from "./table.ts";
 
@@ -33,27 +33,13 @@ const COLUMNS = `id, project_id, enabled, url, credentials, only_protected_branc
   mirror_branch_regex, update_status, updated_at`;
 
 /** The mirrors of a project, oldest first. */
-export function list(
-  db: Reader,
-  presenter: Presenter,
-  page: Page,
-  projectId: number,
-): Promise<RowPage> {
-  return paginate(db, presenter, page, {
-    from: "remote_mirrors mir where mir.project_id = ?",
-    values: [projectId],
-    order: "mir.id",
-  });
-}
+export const list = pageReader({
+  from: "remote_mirrors mir where mir.project_id = ?",
+  order: "mir.id",
+});
 
 /** A mirror as a row of its presenter. */
-export async function row(db: Reader, presenter: Presenter, id: number): Promise<Value[]> {
-  const rows = await db.rows(
-    `select ${presenter.columns} from remote_mirrors mir where mir.id = ?`,
-    [id],
-  );
-  return rows[0] as Value[];
-}
+export const row = rowReader("remote_mirrors mir where mir.id = ?");
 
 /** A mirror of a project, or `undefined`. */
 export function find(db: Reader, projectId: number, id: number): Awaitable<Mirror | undefined> {

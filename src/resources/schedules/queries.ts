@@ -1,11 +1,11 @@
 import { nextRun } from "../../ci/index.ts";
-import { type Page, paginate, type RowPage } from "../../core/pagination.ts";
-import type { Presenter } from "../../core/presenter.ts";
+import { type Page, pageReader, paginate, type RowPage } from "../../core/pagination.ts";
+import { type Presenter, rowReader } from "../../core/presenter.ts";
 import { sealerFor } from "../../core/sealed.ts";
 import type { Secrets } from "../../core/secrets.ts";
 import { all, when } from "../../store/conditions.ts";
 import { insertRow } from "../../store/insert.ts";
-import type { Awaitable, Database, Reader, Value } from "../../store/port.ts";
+import type { Awaitable, Database, Reader } from "../../store/port.ts";
 import type { PipelineInputs } from "../ci/inputs.ts";
 import type { GivenVariable } from "../ci/records.ts";
 import { purposeOf } from "./table.ts";
@@ -59,16 +59,10 @@ export async function count(db: Reader, projectId: number): Promise<number> {
 }
 
 /** One schedule as a row for its presenter, with its newest pipeline. */
-export async function row(db: Reader, presenter: Presenter, id: number): Promise<Value[]> {
-  const rows = await db.rows(
-    `select ${presenter.columns} from ${SCHEDULES} join projects p on p.id = sc.project_id
+export const row = rowReader(`${SCHEDULES} join projects p on p.id = sc.project_id
      left join pipelines pl on pl.id =
        (select max(pipeline_id) from pipeline_schedule_runs where schedule_id = sc.id)
-     where sc.id = ?`,
-    [id],
-  );
-  return rows[0] as Value[];
-}
+     where sc.id = ?`);
 
 /** A schedule of a project, or `undefined`. */
 export function find(db: Reader, projectId: number, id: number): Awaitable<Schedule | undefined> {
@@ -172,17 +166,9 @@ export async function noteRun(db: Database, scheduleId: number, pipelineId: numb
 }
 
 /** The pipelines that a schedule has started, oldest first. */
-export function listPipelines(
-  db: Reader,
-  presenter: Presenter,
-  page: Page,
-  scheduleId: number,
-): Promise<RowPage> {
-  return paginate(db, presenter, page, {
-    from: `pipeline_schedule_runs ru join pipelines pl on pl.id = ru.pipeline_id
+export const listPipelines = pageReader({
+  from: `pipeline_schedule_runs ru join pipelines pl on pl.id = ru.pipeline_id
       join projects p on p.id = pl.project_id where ru.schedule_id = ?`,
-    values: [scheduleId],
-    countFrom: "pipeline_schedule_runs ru where ru.schedule_id = ?",
-    order: "ru.pipeline_id",
-  });
-}
+  countFrom: "pipeline_schedule_runs ru where ru.schedule_id = ?",
+  order: "ru.pipeline_id",
+});

@@ -1,7 +1,7 @@
 import type { Secret } from "../../auth/token-secrets.ts";
 import { NOT_DELETED_USER, type Viewer } from "../../core/access/visibility.ts";
-import { type Page, paginate, type RowPage } from "../../core/pagination.ts";
-import type { Presenter } from "../../core/presenter.ts";
+import { type Page, pageReader, paginate, type RowPage } from "../../core/pagination.ts";
+import { type Presenter, rowReader } from "../../core/presenter.ts";
 import {
   type Attributes,
   type Element,
@@ -35,27 +35,15 @@ const TOKEN =
   "select id, name, access_level, revoked, expires_at, last_used_at, updated_at from scim_tokens";
 
 /** The tokens of a group, in the order they were created. */
-export function listTokens(
-  db: Reader,
-  presenter: Presenter,
-  page: Page,
-  groupId: number,
-): Promise<RowPage> {
-  return paginate(db, presenter, page, {
-    from: "scim_tokens st join namespaces n on n.id = st.namespace_id where st.namespace_id = ?",
-    values: [groupId],
-    order: "st.id",
-  });
-}
+export const listTokens = pageReader({
+  from: "scim_tokens st join namespaces n on n.id = st.namespace_id where st.namespace_id = ?",
+  order: "st.id",
+});
 
 /** One token as a row of its presenter. */
-export async function tokenRow(db: Reader, presenter: Presenter, id: number): Promise<Value[]> {
-  const [found] = await db.rows(
-    `select ${presenter.columns} from scim_tokens st join namespaces n on n.id = st.namespace_id where st.id = ?`,
-    [id],
-  );
-  return found as Value[];
-}
+export const tokenRow = rowReader(
+  "scim_tokens st join namespaces n on n.id = st.namespace_id where st.id = ?",
+);
 
 /** A token of a group, or `undefined`. */
 export function findToken(
@@ -398,18 +386,10 @@ export async function remove(db: Database, id: number): Promise<void> {
 }
 
 /** The accounts of a group's identity provider, in the order they were added. */
-export function listIdentities(
-  db: Reader,
-  presenter: Presenter,
-  page: Page,
-  groupId: number,
-): Promise<RowPage> {
-  return paginate(db, presenter, page, {
-    from: "scim_users su where su.namespace_id = ?",
-    values: [groupId],
-    order: "su.id",
-  });
-}
+export const listIdentities = pageReader({
+  from: "scim_users su where su.namespace_id = ?",
+  order: "su.id",
+});
 
 /** Which of the users that a group has provisioned a list has. */
 interface ProvisionedFilter {
@@ -451,9 +431,4 @@ export function listProvisioned(
 }
 
 /** One of them as a row of its presenter. */
-export async function identityRow(db: Reader, presenter: Presenter, id: number): Promise<Value[]> {
-  const [row] = await db.rows(`select ${presenter.columns} from scim_users su where su.id = ?`, [
-    id,
-  ]);
-  return row as Value[];
-}
+export const identityRow = rowReader("scim_users su where su.id = ?");

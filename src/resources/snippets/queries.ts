@@ -2,7 +2,7 @@ import { firstSelective, idsOf, withoutIndex } from "../../core/lists/index-star
 import { paginateFrom } from "../../core/lists/paginate.ts";
 import { searchStart } from "../../core/lists/search-index.ts";
 import type { Page, RowPage } from "../../core/pagination.ts";
-import type { Presenter } from "../../core/presenter.ts";
+import { type Presenter, rowReader } from "../../core/presenter.ts";
 import { all, type Condition, when } from "../../store/conditions.ts";
 import { insertMany, insertRow } from "../../store/insert.ts";
 import { contains } from "../../store/patterns.ts";
@@ -91,12 +91,7 @@ export async function search(
 }
 
 /** One snippet as a row of its presenter. */
-export async function row(db: Reader, presenter: Presenter, snippetId: number): Promise<Value[]> {
-  const [found] = await db.rows(`select ${presenter.columns} from ${SNIPPETS} where s.id = ?`, [
-    snippetId,
-  ]);
-  return found as Value[];
-}
+export const row = rowReader(`${SNIPPETS} where s.id = ?`);
 
 /** A snippet by its id, if it matches a condition on `s` and its project `p`, or `undefined`. */
 export function find(

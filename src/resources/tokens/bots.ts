@@ -2,8 +2,8 @@ import { randomBytes } from "node:crypto";
 import * as audit from "../../audit/log.ts";
 import type { Source } from "../../core/access/source.ts";
 import { type Page, paginate, type RowPage } from "../../core/pagination.ts";
-import type { Presenter } from "../../core/presenter.ts";
-import type { Awaitable, Reader, Value } from "../../store/port.ts";
+import { type Presenter, rowReader } from "../../core/presenter.ts";
+import type { Awaitable, Reader } from "../../store/port.ts";
 import { updateRow } from "../../store/update.ts";
 import type { MemberChange } from "../members/changes.ts";
 import * as users from "../users/queries.ts";
@@ -58,12 +58,7 @@ export function list(
 }
 
 /** One of these tokens as a row of its presenter. */
-export async function row(db: Reader, presenter: Presenter, tokenId: number): Promise<Value[]> {
-  const [found] = await db.rows(`select ${presenter.columns} from ${TOKENS} where t.id = ?`, [
-    tokenId,
-  ]);
-  return found as Value[];
-}
+export const row = rowReader(`${TOKENS} where t.id = ?`);
 
 /** An access token of a group or project, or `undefined`. */
 export function find(

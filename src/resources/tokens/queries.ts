@@ -1,11 +1,11 @@
 import type { Secret } from "../../auth/token-secrets.ts";
 import { BEING_DELETED_ROWS } from "../../core/access/visibility.ts";
 import { type OffsetWindow, type Page, paginate, type RowPage } from "../../core/pagination.ts";
-import type { Presenter } from "../../core/presenter.ts";
+import { type Presenter, rowReader } from "../../core/presenter.ts";
 import { all, type Condition, when } from "../../store/conditions.ts";
 import { insertRow } from "../../store/insert.ts";
 import { contains } from "../../store/patterns.ts";
-import type { Awaitable, Database, Reader, Value } from "../../store/port.ts";
+import type { Awaitable, Database, Reader } from "../../store/port.ts";
 
 /** A token as stored; the secret is not. */
 export interface Token {
@@ -107,12 +107,7 @@ export function orderOf(sort: TokenFilter["sort"]): string {
 }
 
 /** One token as a row of its presenter. */
-export async function row(db: Reader, presenter: Presenter, tokenId: number): Promise<Value[]> {
-  const [found] = await db.rows(`select ${presenter.columns} from tokens t where t.id = ?`, [
-    tokenId,
-  ]);
-  return found as Value[];
-}
+export const row = rowReader("tokens t where t.id = ?");
 
 /** A token by its id, or `undefined`. */
 export async function find(db: Reader, tokenId: number): Promise<Token | undefined> {

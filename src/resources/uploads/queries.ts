@@ -1,5 +1,4 @@
-import { type Page, paginate, type RowPage } from "../../core/pagination.ts";
-import type { Presenter } from "../../core/presenter.ts";
+import { pageReader } from "../../core/pagination.ts";
 import type { StoredFile } from "../../files/write.ts";
 import { insertRow } from "../../store/insert.ts";
 import type { Awaitable, Database, Reader } from "../../store/port.ts";
@@ -14,18 +13,7 @@ export interface Upload extends StoredFile {
 const UPLOADS = "project_uploads up left join users u on u.id = up.uploader_id";
 
 /** A page of the uploads of a project, the newest first. */
-export function list(
-  db: Reader,
-  presenter: Presenter,
-  page: Page,
-  projectId: number,
-): Promise<RowPage> {
-  return paginate(db, presenter, page, {
-    from: `${UPLOADS} where up.project_id = ?`,
-    values: [projectId],
-    order: "up.id desc",
-  });
-}
+export const list = pageReader({ from: `${UPLOADS} where up.project_id = ?`, order: "up.id desc" });
 
 /** How an upload is named: by its id, or as in its address. */
 export type UploadName = { upload_id: number } | { secret: string; file_name: string };

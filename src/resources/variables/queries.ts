@@ -1,5 +1,5 @@
 import { type Page, paginate, type RowPage } from "../../core/pagination.ts";
-import type { Presenter } from "../../core/presenter.ts";
+import { type Presenter, rowReader } from "../../core/presenter.ts";
 import { sealerFor } from "../../core/sealed.ts";
 import type { Secrets } from "../../core/secrets.ts";
 import { all, type Condition, when } from "../../store/conditions.ts";
@@ -72,12 +72,7 @@ export function list(
 }
 
 /** One variable as a row for its presenter. */
-export async function row(db: Reader, presenter: Presenter, id: number): Promise<Value[]> {
-  const rows = await db.rows(`select ${presenter.columns} from ci_variables v where v.id = ?`, [
-    id,
-  ]);
-  return rows[0] as Value[];
-}
+export const row = rowReader("ci_variables v where v.id = ?");
 
 /** The first two variables with a key, and with an environment scope if one is given. */
 export function findTwo(

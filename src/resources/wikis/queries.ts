@@ -1,4 +1,4 @@
-import { type Page, paginate, type RowPage } from "../../core/pagination.ts";
+import { pageReader } from "../../core/pagination.ts";
 import type { Presenter } from "../../core/presenter.ts";
 import type { Awaitable, Database, Reader, Value } from "../../store/port.ts";
 import type { Format, PageName } from "./rules.ts";
@@ -11,18 +11,10 @@ export interface WikiPage extends PageName {
 }
 
 /** The pages of a project by title. */
-export function list(
-  db: Reader,
-  presenter: Presenter,
-  page: Page,
-  projectId: number,
-): Promise<RowPage> {
-  return paginate(db, presenter, page, {
-    from: "wiki_pages w where w.project_id = ?",
-    values: [projectId],
-    order: "w.title, w.id",
-  });
-}
+export const list = pageReader({
+  from: "wiki_pages w where w.project_id = ?",
+  order: "w.title, w.id",
+});
 
 /** One page as a row of its presenter, or `undefined`. */
 export async function row(
