@@ -39,7 +39,7 @@ interface Transfer {
 }
 
 /** The CPU time of a transfer beside the bare server's, in milliseconds. */
-export interface TransferFigure {
+interface TransferFigure {
   readonly name: string;
   readonly ours: number;
   readonly bare: number;
@@ -47,7 +47,7 @@ export interface TransferFigure {
 }
 
 /** Seconds of CPU time for a clone by each, and how much more SSH takes. */
-export interface CloneFigure {
+interface CloneFigure {
   readonly name: string;
   readonly http: number;
   readonly ssh: number;

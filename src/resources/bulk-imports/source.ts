@@ -13,7 +13,7 @@ import {
 } from "../../outgoing/client.ts";
 import type { Dialect } from "./dialects.ts";
 
-export { isTold, type Sending, SourceError, type Told } from "../../outgoing/client.ts";
+export { isTold, SourceError, type Told } from "../../outgoing/client.ts";
 
 /** An answer has more bytes than are read. */
 class TooLarge extends SourceError {}
