@@ -58,7 +58,7 @@ import { startPullMirrors, updateFromMirrors } from "./resources/pull-mirrors/wo
 import { startMirrors } from "./resources/remote-mirrors/worker.ts";
 import { startRemover } from "./resources/remover.ts";
 import { runDue, startScheduler } from "./resources/schedules/scheduler.ts";
-import { standingIn } from "./resources/sign-ins/directories.ts";
+import { checkAll, standingIn } from "./resources/sign-ins/directories.ts";
 import { siteHosts } from "./resources/sites/hosts.ts";
 import { find } from "./resources/templates/catalog.ts";
 import { endTransfers, startMover } from "./resources/transfers/worker.ts";
@@ -417,6 +417,7 @@ async function start(
       sealedColumns,
       readMetrics,
       runSchedules: () => runDue(scheduling),
+      checkDirectories: () => checkAll(providers.directories, store, now),
       runPipelines: () => makePipelines(scheduling),
       runArchives: () => writeArchives({ ...working, foreignLines }),
       updateMirrors: async () =>

@@ -33,6 +33,8 @@ export interface AdminContext {
   updateMirrors: () => Promise<number>;
   /** Ends transfers of projects and groups with many issues, and returns how many. */
   endTransfers: () => Promise<number>;
+  /** Asks LDAP servers about everybody who comes from them. */
+  checkDirectories: () => Promise<void>;
   /** Encrypts secrets at rest. */
   secrets: Secrets;
   /** Where these secrets are. */

@@ -125,6 +125,7 @@ export function maintenanceAdmin({
   runArchives,
   updateMirrors,
   endTransfers,
+  checkDirectories,
 }: AdminContext): MaintenanceAdmin {
   const purge: MaintenanceAdmin["purgeEvents"] = async (options = {}) => {
     readOptions("maintenance.purgeEvents", PURGE, options);
@@ -159,6 +160,7 @@ export function maintenanceAdmin({
         await tellDue(store, now());
         await turnIterations(store, now());
         await deactivateDormant(store, now());
+        await checkDirectories();
         return { ...(await purge()), members };
       }),
     runJob,

@@ -278,6 +278,7 @@ const steps = [
   `20261231-04-private-contributions`,
   `20270101-01-imports-from-github`,
   `20270102-01-levels-of-features`,
+  `20270120-01-large-files-of-mirrors`,
 ];
 
 const statements = [
@@ -2773,7 +2774,7 @@ const statements = [
   next_update_at integer not null default 0,
   created_at integer not null,
   updated_at integer not null
-)`,
+, large_files_until integer not null default 0)`,
   `CREATE UNIQUE INDEX pull_mirrors_of_project on pull_mirrors (project_id)`,
   `CREATE INDEX pull_mirrors_of_user on pull_mirrors (user_id)`,
   `CREATE INDEX pull_mirrors_due on pull_mirrors (next_update_at, id) where enabled = 1`,

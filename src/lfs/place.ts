@@ -2,10 +2,10 @@ import type { Caller } from "../core/access/caller.ts";
 import type { Source } from "../core/access/source.ts";
 import { isJsonBody } from "../core/http/body.ts";
 import type { PrepareContext } from "../core/resource.ts";
-import { admit, type Service } from "../git-http/access.ts";
+import { admit } from "../git-http/access.ts";
 import { isEnabled } from "../resources/lfs/objects.ts";
 import { lfsError, refusal } from "./errors.ts";
-import type { Operation } from "./tokens.ts";
+import { type Operation, SERVICES } from "./tokens.ts";
 
 /** A project whose objects the caller may use. */
 export interface Place {
@@ -17,11 +17,6 @@ export interface Place {
 export interface PushPlace extends Place {
   readonly caller: Caller;
 }
-
-const SERVICES: Readonly<Record<Operation, Service>> = {
-  download: "git-upload-pack",
-  upload: "git-receive-pack",
-};
 
 /**
  * Finds the project of a repository: who may fetch from it may download its objects, and who may push to it may upload

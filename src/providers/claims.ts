@@ -33,7 +33,8 @@ export async function toldBy(
   const asksGroups = [options.requiredGroups, options.adminGroups, options.externalGroups].some(
     (groups) => groups && groups.length > 0,
   );
-  const lacksGroups = asksGroups && !(groupsClaim in claims) && !isOverage(claims, groupsClaim);
+  const lacksGroups =
+    asksGroups && claimAt(claims, groupsClaim) === undefined && !isOverage(claims, groupsClaim);
   const isEnough =
     !lacksGroups && ["email", "name", "preferred_username"].every((one) => claims[one]);
   const userinfo = isEnough ? {} : await more();
@@ -48,7 +49,7 @@ export async function toldBy(
     email: textOf(source, "email"),
     isEmailVerified,
     mayLinkByEmail: isEmailVerified && source === claims,
-    groups: isOverage(said, groupsClaim) ? undefined : groupsIn(said[groupsClaim]),
+    groups: isOverage(said, groupsClaim) ? undefined : groupsIn(claimAt(said, groupsClaim)),
   };
 }
 
@@ -66,6 +67,18 @@ function fullName(claims: Claims): string | undefined {
 /** Providers write it as a flag, as a text or as a number. */
 const isTrue = (value: unknown) =>
   value === true || value === "true" || value === 1 || value === "1";
+
+/** A claim by its name, or by a path through objects with dots, as Keycloak's `realm_access.roles`. */
+function claimAt(claims: Claims, name: string): unknown {
+  if (Object.hasOwn(claims, name)) return claims[name];
+  let value: unknown = claims;
+  for (const part of name.split(".")) {
+    if (typeof value !== "object" || value === null || !Object.hasOwn(value, part))
+      return undefined;
+    value = (value as Claims)[part];
+  }
+  return value;
+}
 
 /** Whether there are more groups than fit: Entra then only says where they could be asked for. */
 function isOverage(claims: Claims, name: string): boolean {

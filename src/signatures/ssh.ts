@@ -25,9 +25,21 @@ const ALGORITHMS: Readonly<Record<string, { type: string; hash: string | null; s
   "ecdsa-sha2-nistp384": { type: "ecdsa-sha2-nistp384", hash: "sha384", size: 48 },
   "ecdsa-sha2-nistp521": { type: "ecdsa-sha2-nistp521", hash: "sha512", size: 66 },
 };
+/** Those of keys on security tokens, which sign what they are asked to with more around it (OpenSSH's PROTOCOL.u2f). */
+const HARDWARE: typeof ALGORITHMS = {
+  "sk-ssh-ed25519@openssh.com": { type: "ssh-ed25519", hash: null, size: 64 },
+  "sk-ecdsa-sha2-nistp256@openssh.com": {
+    type: "ecdsa-sha2-nistp256",
+    hash: "sha256",
+    size: 32,
+  },
+};
+/** The flags of a signature, of which this one says that somebody has touched the token; and its counter. */
+const FLAGS_AND_COUNTER = 5;
+const IS_TOUCHED = 1;
 const CURVES: Readonly<Record<string, string>> = { 32: "P-256", 48: "P-384", 66: "P-521" };
 
-/** Reads a signature and verifies it; `undefined` if it is none. Keys in hardware are not verified. */
+/** Reads a signature and verifies it; `undefined` if it is none. */
 export function verifySshSignature(text: string, signed: Buffer): SshSignature | undefined {
   const bytes = dearmored(text, "SSH SIGNATURE");
   if (!bytes || bytes.length < 10 || bytes.subarray(0, 6).toString("latin1") !== MAGIC) {
@@ -54,16 +66,54 @@ export function verifySshSignature(text: string, signed: Buffer): SshSignature |
 }
 
 function hasSigned(key: Buffer, signature: Buffer, what: Buffer): boolean {
-  const [name, bytes] = stringsOf(signature) ?? [];
+  const [type] = stringsOf(key) ?? [];
+  const [name, bytes] =
+    stringsOf(type && isOnToken(type) ? signature.subarray(0, -FLAGS_AND_COUNTER) : signature) ??
+    [];
+  if (!name || !bytes || !type) return false;
+  if (isOnToken(type)) {
+    const about = signature.subarray(-FLAGS_AND_COUNTER);
+    return name.equals(type) && hasSignedByToken(key, Buffer.concat([bytes, about]), what);
+  }
+  const algorithm = ALGORITHMS[name.toString("latin1")];
+  if (type.toString("latin1") !== algorithm?.type) return false;
+  return isSignedWith(algorithm, stringsOf(key)?.slice(1) ?? [], bytes, what);
+}
+
+const isOnToken = (type: Buffer) => Object.hasOwn(HARDWARE, type.toString("latin1"));
+
+/**
+ * Whether a key on a security token, an `sk-` key, has signed something, and was touched for it.
+ *
+ * @param key as it is sent: its type, its values and what it was made for
+ * @param signature without the name of its algorithm, but with its flags and its counter
+ * @returns `false` for keys of other types, too
+ */
+export function hasSignedByToken(key: Buffer, signature: Buffer, what: Buffer): boolean {
   const [type, ...material] = stringsOf(key) ?? [];
-  const algorithm = name && ALGORITHMS[name.toString("latin1")];
-  if (!algorithm || !bytes || type?.toString("latin1") !== algorithm.type) return false;
-  const { hash, size } = algorithm;
+  const name = type?.toString("latin1") ?? "";
+  const algorithm = Object.hasOwn(HARDWARE, name) ? HARDWARE[name] : undefined;
+  const application = material.pop();
+  const about = signature.subarray(-FLAGS_AND_COUNTER);
+  if (!algorithm || !application || signature.length <= FLAGS_AND_COUNTER) return false;
+  if (((about[0] as number) & IS_TOUCHED) === 0) return false;
+  const signed = Buffer.concat([sha256(application), about, sha256(what)]);
+  return isSignedWith(algorithm, material, signature.subarray(0, -FLAGS_AND_COUNTER), signed);
+}
+
+const sha256 = (bytes: Buffer) => createHash("sha256").update(bytes).digest();
+
+function isSignedWith(
+  { type, hash, size }: (typeof ALGORITHMS)[string],
+  material: readonly Buffer[],
+  bytes: Buffer,
+  what: Buffer,
+): boolean {
   try {
-    const jwk = jwkOf(algorithm.type, size, material);
+    const jwk = jwkOf(type, size, material);
     if (!jwk) return false;
     const publicKey = createPublicKey({ key: jwk, format: "jwk" });
-    if (!algorithm.type.startsWith("ecdsa")) return verify(hash, what, publicKey, bytes);
+    if (!type.startsWith("ecdsa")) return verify(hash, what, publicKey, bytes);
     const [r, s] = (stringsOf(bytes) ?? []).map((one) => sizedTo(size, one));
     const pair = r && s && Buffer.concat([r, s]);
     return (

@@ -1,6 +1,6 @@
+import { Refusal } from "../auth/ssh-keys.ts";
 import type { Caller } from "../core/access/caller.ts";
 import { type Incoming, isStreamed, type Reply, type Respond } from "../core/http/incoming.ts";
-import { Refusal } from "./actors.ts";
 import { hostOf } from "./hosts.ts";
 
 /** Who asks the server's own pipeline for what a command is about. */

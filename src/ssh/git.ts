@@ -1,9 +1,9 @@
 import { Buffer } from "node:buffer";
+import { Refusal } from "../auth/ssh-keys.ts";
 import { isStreamed, type Reply, type Respond } from "../core/http/incoming.ts";
 import { RefusedError } from "../git/errors.ts";
 import { FLUSH, Input } from "../git/pkt-line.ts";
 import { headOf } from "../git-http/index.ts";
-import { Refusal } from "./actors.ts";
 import { type Asked, type Asking, ask } from "./ask.ts";
 import type { Pipe } from "./channels.ts";
 import type { Program } from "./command.ts";

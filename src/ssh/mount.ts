@@ -114,11 +114,8 @@ const commands = [
     prepare: async ({ repository: path, operation }, preparing) => {
       const { db, secrets, now, view } = preparing;
       const { project, caller } = await enter(preparing, path, operation);
-      // What a deploy key reaches is not in such a token.
-      const isUser = caller && caller.id !== 0 && !caller.reach;
-      const header = isUser
-        ? await lfsAuthorization({ db, secrets, now }, caller, project.id, operation)
-        : undefined;
+      const header =
+        caller && (await lfsAuthorization({ db, secrets, now }, caller, project.id, operation));
       if (header === undefined) throw forbidden("Git LFS can't be used with this key");
       const href = `${view.base}/${project.fullPath}.git/info/lfs`;
       const told = { header: { Authorization: header }, href, expires_in: LIFETIME };

@@ -1,3 +1,4 @@
+import { PUSHING, Refusal } from "../auth/ssh-keys.ts";
 import * as twoFactor from "../auth/two-factor.ts";
 import { ApiError } from "../core/errors.ts";
 import type { Respond } from "../core/http/incoming.ts";
@@ -7,7 +8,6 @@ import { SCOPES, type Scope } from "../core/scopes.ts";
 import { DAY, dayOf } from "../core/time.ts";
 import { createToken } from "../resources/tokens/changes.ts";
 import { MOST_DAYS } from "../resources/tokens/rules.ts";
-import { PUSHING, Refusal } from "./actors.ts";
 import { type Asking, ask, textOf } from "./ask.ts";
 import type { Pipe } from "./channels.ts";
 

@@ -1,13 +1,5 @@
 import { createServer, type Server as NetServer, type Socket } from "node:net";
 import type { Algorithms, AuthContext, Connection, ServerChannel, Session } from "ssh2";
-import { ApiError } from "../core/errors.ts";
-import type { LogEntry } from "../core/http/access-log.ts";
-import type { TokenUsage } from "../core/http/authenticator.ts";
-import type { Respond } from "../core/http/incoming.ts";
-import { networkOf } from "../core/http/network.ts";
-import type { Secrets } from "../core/secrets.ts";
-import type { Service } from "../jobs/services.ts";
-import type { Store } from "../store/port.ts";
 import {
   callerAt,
   findSignInKey,
@@ -15,7 +7,16 @@ import {
   requireUsable,
   type SignInKey,
   userWith,
-} from "./actors.ts";
+} from "../auth/ssh-keys.ts";
+import { ApiError } from "../core/errors.ts";
+import type { LogEntry } from "../core/http/access-log.ts";
+import type { TokenUsage } from "../core/http/authenticator.ts";
+import type { Respond } from "../core/http/incoming.ts";
+import { networkOf } from "../core/http/network.ts";
+import type { Secrets } from "../core/secrets.ts";
+import type { Service } from "../jobs/services.ts";
+import { hasSignedByToken } from "../signatures/ssh.ts";
+import type { Store } from "../store/port.ts";
 import { ClientGone, Pipe } from "./channels.ts";
 import { readCommand, SERVICE_OF } from "./command.ts";
 import { authenticateLfs, performGit } from "./git.ts";
@@ -322,9 +323,10 @@ class Peer {
     }
     const { key, hashAlgo, signature, blob } = context;
     const read = this.#settings.ssh2.utils.parseKey(key.data);
-    // Of keys of RSA, only signatures without SHA-1 have the name of a digest.
+    // Of keys of RSA, only signatures without SHA-1 have the name of a digest. Those on tokens ssh2 can't read.
     const isWeak =
-      read instanceof Error || read.type === "ssh-dss" || (read.type === "ssh-rsa" && !hashAlgo);
+      !(read instanceof Error) &&
+      (read.type === "ssh-dss" || (read.type === "ssh-rsa" && !hashAlgo));
     const fingerprint = fingerprintOf(key.data);
     const found =
       isWeak || context.username !== USER
@@ -333,7 +335,10 @@ class Peer {
     const isSigned = signature !== undefined && blob !== undefined;
     const isHeld =
       found &&
-      (!isSigned || (!(read instanceof Error) && read.verify(blob, signature, hashAlgo) === true));
+      (!isSigned ||
+        (read instanceof Error
+          ? hasSignedByToken(key.data, signature, blob)
+          : read.verify(blob, signature, hashAlgo) === true));
     if (!isHeld) {
       this.#log({ path: "/", status: 401, started });
       return reject();

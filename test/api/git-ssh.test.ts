@@ -12,6 +12,8 @@ import type { App, LogEntry } from "../../src/index.ts";
 import { isLong, repeats } from "../forms.ts";
 import { type TestApp, waitFor } from "../helpers.ts";
 import { randomHistory, shareWorkshop, type Workshop } from "./_git.ts";
+import { lfs, objectOf } from "./_lfs.ts";
+import { startAgent, tokenKey } from "./_ssh-agent.ts";
 
 const run = promisify(execFile);
 const isInstalled = spawnSync("ssh", ["-V"]).status === 0;
@@ -172,6 +174,32 @@ describe.runIf(isInstalled)("Git over SSH", () => {
       const json = { title: type, key };
       await app.call("POST /user/keys", { as: "developer", json });
       expect(await ssh(type, ["-T"])).toMatchObject({ status: 0 });
+    }
+  });
+
+  it("takes keys on security tokens, if these were touched", async () => {
+    const keys = {
+      ed25519: tokenKey("ed25519"),
+      ecdsa: tokenKey("ecdsa"),
+      untouched: tokenKey("ed25519", 0),
+      // Says that it is one, and signs with another.
+      stolen: { ...tokenKey("ed25519"), signatureOf: tokenKey("ed25519").signatureOf },
+    };
+    for (const [name, key] of Object.entries(keys)) {
+      const json = { title: name, key: key.line };
+      const added = await app.call("POST /user/keys", { as: "developer", json });
+      expect([name, added.status]).toEqual([name, 201]);
+      const socket = join(workshop.folder, `${name}.sock`);
+      const stop = await startAgent(socket, [key]);
+      const options = ["-T", "-F", "none", "-p", String(port), "-o", "BatchMode=yes"];
+      const known = ["-o", `UserKnownHostsFile=${join(workshop.folder, "known_hosts")}`];
+      const agent = ["-o", `IdentityAgent=${socket}`, "-o", "IdentityFile=none", ...known];
+      const signedIn = await ended(run("ssh", [...options, ...agent, "git@127.0.0.1"]));
+      stop();
+      const isGood = name === "ed25519" || name === "ecdsa";
+      expect([name, signedIn.status, signedIn.stdout]).toEqual(
+        isGood ? [name, 0, "Welcome to GitLab, @developer!\n"] : [name, 255, ""],
+      );
     }
   });
 
@@ -593,6 +621,44 @@ Two-factor authentication is not enabled for this user\n`,
       });
       const created = await git("writing", where, "push", url("maintainer/new.git"), "HEAD");
       expect(created.stderr).toContain("The project you were looking for could not be found");
+    });
+
+    it("transfer objects of Git LFS as they may fetch and push, as long as they may", async () => {
+      const ask = (key: string, operation: string) =>
+        ssh(key, [], ["git-lfs-authenticate", "owner/code.git", operation]);
+      const refused = await ask("reading", "upload");
+      expect([refused.status, refused.stdout]).toEqual([1, ""]);
+      const told = JSON.parse((await ask("writing", "upload")).stdout);
+      const object = objectOf("deployed");
+      const path = `gitlab-lfs/objects/${object.oid}`;
+      const request = (method: string, below: string, headers: object) =>
+        lfs(
+          app,
+          "anonymous",
+          `${method} ${below}`,
+          undefined,
+          {
+            ...(method === "PUT" && { body: "deployed" }),
+            headers: { "content-type": "application/octet-stream", ...headers },
+          },
+          "owner/code",
+        );
+      const { status } = await request("PUT", `${path}/${object.size}`, told.header);
+      expect(status).toBe(200);
+      const reading = JSON.parse((await ask("reading", "download")).stdout);
+      const [, token = ""] = reading.header.Authorization.split(" ");
+      expect(Buffer.from(token, "base64").toString()).toMatch(/^lfs\+deploy-key-\d+:/);
+      expect((await request("GET", path, reading.header)).text).toBe("deployed");
+      expect((await request("PUT", `${path}/${object.size}`, reading.header)).status).toBe(403);
+      const wrong = await app.call(`GET http://localhost/acme/site.git/${path}`, {
+        headers: reading.header,
+      });
+      expect(wrong.status).toBe(401);
+      const change = { as: "maintainer", json: { can_push: false } } as const;
+      const key = `/projects/${projectId}/deploy_keys/${keyId}`;
+      expect((await app.call(`PUT ${key}`, change)).status).toBe(200);
+      expect((await request("PUT", `${path}/${object.size}`, told.header)).status).toBe(401);
+      await app.call(`PUT ${key}`, { ...change, json: { can_push: true } });
     });
 
     it("push to protected branches with the rights of their creator, or if a rule names them", async () => {

@@ -1,11 +1,16 @@
-import { execFileSync, spawnSync } from "node:child_process";
-import { mkdirSync, writeFileSync } from "node:fs";
+import { execFile, execFileSync, spawnSync } from "node:child_process";
+import { mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { promisify } from "node:util";
 import { beforeAll, describe, expect, it } from "vitest";
+import { verifySshSignature } from "../../src/signatures/ssh.ts";
 import { isLong } from "../forms.ts";
 import type { Person, TestApp } from "../helpers.ts";
 import { armored, gpgKeyOf, pgpKey } from "../pgp.ts";
 import { shareWorkshop, type Workshop } from "./_git.ts";
+import { startAgent, tokenKey } from "./_ssh-agent.ts";
+
+const run = promisify(execFile);
 
 // Cases R40 to R43 of what GitLab answers.
 
@@ -401,6 +406,30 @@ describe("signatures of commits and tags", () => {
         key: { id: `gid://gitlab/Key/${id}`, title: name },
         user: { username: "developer" },
       });
+    },
+  );
+
+  it.each(["ed25519", "ecdsa"] as const)(
+    "of keys of %s on security tokens are verified, if these were touched",
+    async (kind) => {
+      const text = join(workshop.folder, "text");
+      writeFileSync(text, "signed");
+      for (const [flags, isValid] of [
+        [1, true],
+        [0, false],
+      ] as const) {
+        const key = tokenKey(kind, flags);
+        const name = join(workshop.folder, `${kind}-${flags}`);
+        writeFileSync(`${name}.pub`, `${key.line}\n`);
+        const stop = await startAgent(`${name}.sock`, [key]);
+        const env = { ...process.env, SSH_AUTH_SOCK: `${name}.sock` };
+        await run("ssh-keygen", ["-Y", "sign", "-n", "git", "-f", `${name}.pub`, text], { env });
+        stop();
+        const signature = readFileSync(`${text}.sig`, "utf8");
+        rmSync(`${text}.sig`);
+        expect(verifySshSignature(signature, Buffer.from("signed"))?.isValid).toBe(isValid);
+        expect(verifySshSignature(signature, Buffer.from("other"))?.isValid).toBe(false);
+      }
     },
   );
 });

@@ -1,7 +1,10 @@
 import { createHash } from "node:crypto";
 import { describe, expect, it } from "vitest";
 import { type Answer, everyone, type Person, type TestApp } from "../helpers.ts";
+import { batch, objectOf } from "./_lfs.ts";
+import { document } from "./_npm.ts";
 import { publishInProjects } from "./_packages.ts";
+import { basic, signIn } from "./_registry.ts";
 
 let app: TestApp;
 let project: string;
@@ -198,3 +201,85 @@ describe("packages", () => {
     expect([json.statistics.packages_size, json.statistics.storage_size]).toEqual([8, 8]);
   });
 });
+
+describe("tokens of the container registry and of Git LFS", () => {
+  /** A request of each registry that needs a token, below the project or anywhere. */
+  const requests = () => [
+    `GET /api/v4${project}/packages/npm/tool`,
+    `PUT /api/v4${project}/packages/npm/tool`,
+    `GET /api/v4${project}/packages/maven/com/acme/thing/1.0/thing-1.0.jar`,
+    `PUT /api/v4${project}/packages/maven/com/acme/thing/1.0/thing-1.0.jar`,
+    `GET /api/v4${project}/packages/pypi/simple/tool`,
+    `POST /api/v4${project}/packages/pypi`,
+    `GET /api/v4${project}/packages/nuget/index.json`,
+    `PUT /api/v4${project}/packages/nuget`,
+    `POST /api/v4${project}/packages/composer`,
+    `GET /api/v4${project}/packages/helm/stable/index.yaml`,
+    `POST /api/v4${project}/packages/helm/api/stable/charts`,
+    `GET /api/v4${project}/packages/go/pm.test/${fullPath}/@v/list`,
+    `GET /api/v4${project}/packages/generic/tool/1.0.0/tool`,
+    `PUT /api/v4${project}/packages/generic/tool/1.0.0/tool`,
+    `GET /api/v4${project}/terraform/state/main`,
+    `GET /api/v4${project}`,
+    "GET /api/v4/user",
+    `GET /${fullPath}.git/info/refs?service=git-upload-pack`,
+  ];
+  const statusOf = async (request: string, headers: Record<string, string>) => {
+    const [method, path] = request.split(" ") as [string, string];
+    const { status } = await app.call(`${method} http://pm.test${path}`, {
+      headers: { "content-type": "application/json", ...headers },
+      ...(method !== "GET" && { body: "{}" }),
+    });
+    return status;
+  };
+
+  it("open nothing else, however they are sent, nor each other's", async () => {
+    await put("a tool", "/packages/generic/tool/1.0.0/tool");
+    const published = { body: JSON.stringify(document("tool", "1.0.0")) };
+    expect((await call("PUT /packages/npm/tool", "developer", published)).status).toBe(200);
+    const images = `repository:${fullPath}:pull,push`;
+    const { json } = await signIn(app, [images], basic("owner", "token-of-owner"));
+    const object = objectOf("large");
+    const asked = await batch(app, "owner", "upload", [object], fullPath);
+    const { Authorization } = asked.json.objects[0].actions.upload.header;
+    const [, encoded = ""] = Authorization.split(" ");
+    const ofLfs = Buffer.from(encoded, "base64").toString().split(":")[1] as string;
+    const blobs = `GET /v2/${fullPath}/tags/list`;
+    const objects = `GET /${fullPath}.git/gitlab-lfs/objects/${object.oid}`;
+    // Where each of them belongs it is one.
+    expect(await statusOf(blobs, { authorization: `Bearer ${json.token}` })).toBe(404);
+    expect(await statusOf(objects, { authorization: Authorization })).toBe(404);
+    for (const [token, elsewhere] of [
+      [json.token, objects],
+      [ofLfs, blobs],
+    ] as const) {
+      for (const request of [...requests(), elsewhere]) {
+        const ofNobody = await statusOf(request, {});
+        if (request !== elsewhere) {
+          const own = await statusOf(request, basicOrHeader(request, "token-of-owner"));
+          expect(`${own} ${request}`).not.toBe(`${ofNobody} ${request}`);
+        }
+        for (const headers of [
+          { authorization: `Bearer ${token}` },
+          { "private-token": token },
+          { "job-token": token },
+          { "deploy-token": token },
+          { "x-nuget-apikey": token },
+          basic("owner", token),
+          basic("gitlab-ci-token", token),
+        ]) {
+          const status = await statusOf(request, headers);
+          expect([request, [401, ofNobody].includes(status), status]).toEqual([
+            request,
+            true,
+            status,
+          ]);
+        }
+      }
+    }
+  });
+});
+
+/** How the server takes a token in a request: Git by a password alone. */
+const basicOrHeader = (request: string, token: string): Record<string, string> =>
+  request.includes(".git/") ? basic("owner", token) : { "private-token": token };

@@ -10,6 +10,7 @@ import { updateFromMirrors } from "../../src/resources/pull-mirrors/worker.ts";
 import { SECRET_KEY, type TestApp, testApp, tokenOf, waitFor } from "../helpers.ts";
 import { randomHistory, shareWorkshop, type Workshop } from "./_git.ts";
 import { type Backend, startBackend } from "./_http-backend.ts";
+import { oidOf, pointerTo, put as upload } from "./_lfs.ts";
 
 const MINUTE = 60_000;
 let app: TestApp;
@@ -129,6 +130,48 @@ describe("updates", () => {
     expect(events.json[0].author_username).toBe("owner");
     await workshop.git("", "clone", "--quiet", workshop.url(`owner/${name}`, "owner"), `${name}-c`);
     await workshop.git(`${name}-c`, "fsck", "--strict");
+  });
+
+  it("bring the objects of Git LFS that pointers name, as imports by URL do", async () => {
+    const source = `owner/${name}`;
+    const contents = ["large", "larger", "largest"].map((text) => `${name} ${text}`);
+    const [first, second, third] = contents as [string, string, string];
+    const commit = (file: string, content: string) =>
+      call(`POST /projects/owner%2F${name}/repository/files/${file}`, {
+        json: { branch: "main", commit_message: file, content: pointerTo(content) },
+      });
+    for (const content of [first, third]) await upload(app, "owner", content, undefined, source);
+    await commit("first", first);
+    await commit("second", second);
+    const imported = `${name}-imported`;
+    const import_url = workshop.url(source, "owner");
+    await call("POST /projects", { json: { name: imported, import_url } });
+    const mirror = `/projects/owner%2F${name}-mirror`;
+    await call("POST /projects", { json: { name: `${name}-mirror` } });
+    await call(`PUT ${mirror}/mirror/pull`, { json: { url: import_url, enabled: true } });
+    await update();
+    const left = `Some objects of Git LFS could not be fetched:\n\n${oidOf(second)} (Object does not exist on the server or you don't have permissions to access it)`;
+    const oids = async (of: string) => {
+      const found = await app.store.rows(
+        `select o.oid from lfs_objects o join lfs_object_projects l on l.object_id = o.id
+         join projects p on p.id = l.project_id where p.full_path = ?`,
+        [`owner/${of}`],
+      );
+      return found.flat().sort();
+    };
+    const shown = await call(`GET /projects/owner%2F${imported}`);
+    expect(shown.json).toMatchObject({ import_status: "finished", import_error: left });
+    expect(await oids(imported)).toEqual([oidOf(first)]);
+    const state = async () => (await call(`GET ${mirror}/mirror/pull`)).json;
+    expect(await state()).toMatchObject({ update_status: "failed", last_error: left });
+    await upload(app, "owner", second, undefined, source);
+    await commit("third", third);
+    ahead += 31 * MINUTE;
+    await update();
+    expect(await state()).toMatchObject({ update_status: "finished", last_error: null });
+    expect(await oids(`${name}-mirror`)).toEqual(contents.map(oidOf).sort());
+    const raw = await call(`GET ${mirror}/repository/files/second/raw?ref=main&lfs=true`);
+    expect(raw.text).toBe(second);
   });
 
   it("take the default branch from there if the project has none", async () => {

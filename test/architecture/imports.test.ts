@@ -97,6 +97,26 @@ it("files import each other in no circle", () => {
   expect(circlesAmong(importsBelow("src"))).toEqual([]);
 });
 
+it("what only some servers use is loaded once they use it", () => {
+  const imports = new Map<string, string[]>();
+  for (const file of new Set(importsBelow("src").map(([from]) => from))) {
+    const text = readFileSync(join(root, file), "utf8");
+    // Neither types nor what `import()` loads later.
+    const found = text.matchAll(/^(?:import|export) (?!type )(?:[^;"]*? from )?"([^"]+)"/gm);
+    imports.set(
+      file,
+      [...found].map(([, path = ""]) =>
+        path.startsWith(".") ? relative(root, join(root, dirname(file), path)) : path,
+      ),
+    );
+  }
+  const reached = new Set(["src/index.ts", "src/node.ts", "src/bun.ts", "src/deno.ts"]);
+  for (const file of reached) for (const next of imports.get(file) ?? []) reached.add(next);
+  const late = /^(ssh2|ldapts|openid-client|pg|nodemailer)$|^src\/ssh\/(index|mount|server)\.ts$/;
+  expect([...reached].filter((name) => late.test(name))).toEqual([]);
+  expect(reached.has("src/lfs/tokens.ts") && reached.has("valibot")).toBe(true);
+});
+
 it("folders of resources import each other in no circle", () => {
   const folderOf = (path: string) => /^src\/resources\/([^/]+)\//.exec(path)?.[1];
   const folders = importsBelow("src/resources").flatMap(([file, imported]) => {

@@ -44,6 +44,7 @@ import { attachments, firstPages, purge, type Scale } from "./scale.ts";
 import { CHANGED_ISSUES, mediumSeed } from "./seed.ts";
 import { measureServing } from "./serving.ts";
 import { measureTesting } from "./testing.ts";
+import { measureTransfers, PACKAGE_OPERATIONS, withPackages } from "./transfers.ts";
 import { measureWorking } from "./working.ts";
 
 const { values: options } = parseArgs({
@@ -58,7 +59,7 @@ const { values: options } = parseArgs({
     rounds: { type: "string", default: "5" },
     seconds: { type: "string", default: "1" },
     starts: { type: "string", default: "5" },
-    // Of `--only git,merging`: a repository, by default this one.
+    // Of `--only git,merging,transfers`: a repository, by default this one.
     repository: { type: "string", default: "." },
     json: { type: "string" },
   },
@@ -89,6 +90,7 @@ try {
         ...(await comparePeople(wanted, where)),
         ...(await comparePipelines(wanted, where)),
         ...(await compareRepositories(REPOSITORY_OPERATIONS.filter(wanted), where)),
+        ...(await comparePackages(PACKAGE_OPERATIONS.filter(wanted), where)),
       ]
     : [];
   const footprint = parts.includes("start")
@@ -111,6 +113,13 @@ try {
     : undefined;
   const pushing = parts.includes("git")
     ? await measureReadsOfPushes(resolve(options.repository as string), gitServers, where)
+    : undefined;
+  const transfers = parts.includes("transfers")
+    ? await measureTransfers(
+        resolve(options.repository as string),
+        { app: script("app"), bare: script("static") },
+        where,
+      )
     : undefined;
   const merges = parts.includes("merging")
     ? await measureMerges(resolve(options.repository as string), script("app"), where)
@@ -148,6 +157,7 @@ try {
     growth,
     git,
     pushing,
+    transfers,
     merges,
     histories,
   };
@@ -243,6 +253,16 @@ async function compareRepositories(
 ): Promise<Figures["rates"]> {
   if (operations.length === 0) return [];
   const file = await withRepository(where);
+  return compare(operations, () => handlers("1", () => file));
+}
+
+/** The same comparison for packages. */
+async function comparePackages(
+  operations: readonly Operation[],
+  where: Where,
+): Promise<Figures["rates"]> {
+  if (operations.length === 0) return [];
+  const file = await withPackages(where);
   return compare(operations, () => handlers("1", () => file));
 }
 

@@ -10,6 +10,7 @@ import type { Latency } from "./reads.ts";
 import type { Scale } from "./scale.ts";
 import type { ServingFigure } from "./serving.ts";
 import type { TestingFigures } from "./testing.ts";
+import type { TransferFigures } from "./transfers.ts";
 import type { WorkingFigures } from "./working.ts";
 
 /** All measurements. */
@@ -32,6 +33,7 @@ export interface Figures {
   growth: Growth[] | undefined;
   git: GitFigures | undefined;
   pushing: PushingFigures | undefined;
+  transfers: TransferFigures | undefined;
   merges: readonly MergeFigures[] | undefined;
   histories: readonly HistoryFigures[] | undefined;
 }
@@ -91,6 +93,7 @@ export function printed(figures: Figures): string {
     ...(figures.growth ? growthLines(figures.growth) : []),
     ...(figures.git ? [gitTable(figures.git)] : []),
     ...(figures.pushing ? [pushingTable(figures.pushing)] : []),
+    ...(figures.transfers ? [transfersTable(figures.transfers)] : []),
     ...(figures.merges ? [mergesTable(figures.merges)] : []),
     ...(figures.histories ? [historiesTable(figures.histories)] : []),
     ...disturbed(figures.rates),
@@ -201,6 +204,24 @@ function pushingTable({ idle, meanwhile, beside }: PushingFigures): string {
   const pushing = [...row(meanwhile), timesIdle(meanwhile), PUSHING_CEILING, met];
   table.push(["while a push arrives", ...pushing]);
   table.push(["while Git receives it", ...row(beside), timesIdle(beside), "", ""]);
+  return table.toString();
+}
+
+/** The least share of a bare server's rate of files, by CPU; and how much more than HTTP a clone by SSH may take. */
+const TRANSFER_FLOOR = 0.5;
+const SSH_CEILING = 1.5;
+
+function transfersTable({ files, clones }: TransferFigures): string {
+  const table = new Table({ head: ["ms of CPU", "app", "beside", "ratio", "floor, ceiling", ""] });
+  for (const { name, ours, bare, ratio } of files) {
+    const figures = [ours, bare, ratio].map((one) => one.toFixed(2));
+    table.push([name, ...figures, `≥ ${TRANSFER_FLOOR}`, verdict(ratio >= TRANSFER_FLOOR)]);
+  }
+  for (const { name, ssh, http, ratio } of clones) {
+    const figures = [ssh, http, ratio].map((one) => one.toFixed(2));
+    const row = [...figures, `≤ ${SSH_CEILING}`, verdict(ratio <= SSH_CEILING)];
+    table.push([`a clone by SSH, ${name}`, ...row]);
+  }
   return table.toString();
 }
 

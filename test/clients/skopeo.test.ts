@@ -1,11 +1,11 @@
 import { execFile, spawnSync } from "node:child_process";
-import { createHash, randomBytes } from "node:crypto";
-import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { startTestServer } from "../../src/testing.ts";
 import { newFolder } from "../folder.ts";
+import { writeImage } from "./_image.ts";
 
 // skopeo copies images between registries and folders, with the library of podman and buildah.
 
@@ -20,13 +20,6 @@ const LONG = 120_000;
 let server: Awaited<ReturnType<typeof startTestServer>>;
 const folder = newFolder();
 const LAYOUT = join(folder, "image");
-
-/** Writes a blob of a layout, and returns its descriptor. */
-function blob(content: string | Uint8Array, mediaType: string) {
-  const hash = createHash("sha256").update(content).digest("hex");
-  writeFileSync(join(LAYOUT, "blobs/sha256", hash), content);
-  return { mediaType, digest: `sha256:${hash}`, size: Buffer.from(content).length };
-}
 
 beforeAll(async () => {
   server = await startTestServer({
@@ -43,26 +36,7 @@ beforeAll(async () => {
       ],
     },
   });
-  mkdirSync(join(LAYOUT, "blobs/sha256"), { recursive: true });
-  const layers = [randomBytes(3_000_000), randomBytes(10)].map((content) =>
-    blob(content, "application/vnd.oci.image.layer.v1.tar"),
-  );
-  const config = blob(
-    JSON.stringify({
-      ...{ architecture: "amd64", os: "linux", config: {} },
-      rootfs: { type: "layers", diff_ids: layers.map(({ digest }) => digest) },
-    }),
-    "application/vnd.oci.image.config.v1+json",
-  );
-  const type = "application/vnd.oci.image.manifest.v1+json";
-  const manifest = blob(
-    JSON.stringify({ schemaVersion: 2, mediaType: type, config, layers }),
-    type,
-  );
-  const named = { ...manifest, annotations: { "org.opencontainers.image.ref.name": "1.0" } };
-  const index = { schemaVersion: 2, manifests: [named] };
-  writeFileSync(join(LAYOUT, "index.json"), JSON.stringify(index));
-  writeFileSync(join(LAYOUT, "oci-layout"), '{"imageLayoutVersion":"1.0.0"}');
+  writeImage(LAYOUT);
 });
 afterAll(() => server.close());
 

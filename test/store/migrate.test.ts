@@ -394,6 +394,8 @@ const FROZEN: Record<string, string> = {
     "b2b81a75aacd13139547472f9f499094f09af4e05c4d83ab76fe2179a58c0fc6",
   "20261231-03-links-of-invitations":
     "a6b947f219748263a4e9557dd91ec729ed4238095ed0961b2b6c4429085de003",
+  "20270120-01-large-files-of-mirrors":
+    "1e364578269f60064b429e0cc467adf331c046985468c32ad24e02f9fd2a31b4",
 };
 
 const released = allResources.flatMap(({ migrations }) => migrations);

@@ -217,6 +217,18 @@ describe.skipIf(!hasSlapd)("an LDAP server", () => {
     expect((await userOf("gone")).state).toBe("active");
   });
 
+  it("is asked daily about everybody: who is gone is blocked, and who was not asked about is not", async () => {
+    for (const login of ["idle", "stays"]) {
+      await add(login);
+      await signIn(login);
+    }
+    await slapd.change((client) => client.del(`uid=idle,ou=people,${BASE}`));
+    const states = async () => [(await userOf("idle")).state, (await userOf("stays")).state];
+    clock += 25 * HOUR;
+    await app.admin.maintenance.sweepDaily();
+    expect(await states()).toEqual(["ldap_blocked", "active"]);
+  });
+
   it("counts wrong passwords like those of the server", async () => {
     const statuses: number[] = [];
     for (let at = 0; at < 11; at += 1) statuses.push((await signIn("many", "wrong")).status);

@@ -19,6 +19,11 @@ beforeAll(async () => {
         { name: "corp", label: "Corp ID", issuer: provider.issuer, ...trusted },
         { name: "other", issuer: other.issuer, allowSingleSignOn: true, ...trusted },
         {
+          ...{ name: "nested", issuer: provider.issuer, ...client },
+          ...{ allowSingleSignOn: true, blockAutoCreatedUsers: false },
+          ...{ groupsClaim: "realm_access.roles", requiredGroups: ["staff"] },
+        },
+        {
           ...{ name: "open", issuer: provider.issuer, ...client },
           ...{ allowSingleSignOn: true, blockAutoCreatedUsers: false, allowBypassTwoFactor: true },
           ...{ requiredGroups: ["staff"], adminGroups: ["root"], externalGroups: ["guests"] },
@@ -319,6 +324,24 @@ describe("new people", () => {
     expect(await as("staff")).toMatchObject({ status: 200, admin: false, external: false });
     provider.userinfo = { groups: ["staff", "guests"] };
     expect(await as(undefined)).toMatchObject({ status: 200, external: true });
+  });
+
+  it("have groups within other claims, if the name of the claim is a path to them", async () => {
+    const claims = { realm_access: { roles: ["staff"] }, groups: ["root"] };
+    const entered = await signIn({ claims: newcomer("nested", claims) }, { name: "nested" });
+    expect(await nameOf(entered.visitor)).toBe("nested");
+    for (const realm_access of [
+      { roles: ["others"] },
+      { roles: { staff: 1 } },
+      ["staff"],
+      "staff",
+    ]) {
+      const refused = await signIn(
+        { claims: newcomer("none", { realm_access }) },
+        { name: "nested" },
+      );
+      expect(refused.alert).toContain("Access denied");
+    }
   });
 
   it("are found by the id that SCIM has for them", async () => {

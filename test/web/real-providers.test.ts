@@ -1,12 +1,8 @@
-import { createServer, type RequestListener } from "node:http";
-import type { AddressInfo } from "node:net";
 import { expect, it, onTestFinished } from "vitest";
-import type { AppOptions } from "../../src/index.ts";
 import { serve } from "../../src/node.ts";
 import { givePassword, PASSWORD, testApp } from "../helpers.ts";
 import { ORIGIN, Visitor } from "../visitor.ts";
-
-type Provider = NonNullable<NonNullable<AppOptions["signIn"]>["providers"]>[number];
+import { type Provider, startOidcProvider } from "./_oidc-provider.ts";
 
 /** A browser at a server of its own, whatever its address. */
 const browserAt = (origin: string) =>
@@ -59,55 +55,10 @@ it("signs in at another pm-api, whose groups only userinfo tells", async () => {
 });
 
 it("signs in at oidc-provider", async () => {
-  const { default: OidcProvider } = await import("oidc-provider");
-  let listener: RequestListener = (_, response) => response.end();
-  const server = createServer((request, response) => listener(request, response));
-  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-  onTestFinished(() => {
-    server.closeAllConnections();
-    server.close();
-  });
-  const issuer = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
-  const oidc = new OidcProvider(issuer, {
-    clients: [
-      { client_id: "pm", client_secret: "s3cret", redirect_uris: [CALLBACK("openid_connect")] },
-    ],
-    claims: { email: ["email", "email_verified"], profile: ["name", "preferred_username"] },
-    conformIdTokenClaims: false,
-    cookies: { keys: ["k"] },
-    findAccount: (_: unknown, id: string) => ({
-      accountId: id,
-      claims: () => ({
-        ...{ sub: id, email: `${id}@id.test`, email_verified: true, name: "Zoë" },
-        preferred_username: id,
-      }),
-    }),
-  });
-  listener = oidc.callback();
-  const { visitor, url } = await sentTo({
-    ...{ name: "openid_connect", issuer, clientId: "pm", clientSecret: "s3cret" },
-    ...{ allowSingleSignOn: true, blockAutoCreatedUsers: false },
-  });
-  const cookies = new Map<string, string>();
-  const ask = async (address: string, form?: Record<string, string>): Promise<Response> => {
-    const cookie = [...cookies].map(([name, value]) => `${name}=${value}`).join("; ");
-    const init = form && { method: "POST", body: new URLSearchParams(form) };
-    const answer = await fetch(address, { ...init, headers: { cookie }, redirect: "manual" });
-    for (const one of answer.headers.getSetCookie()) {
-      const [name = "", value = ""] = (one.split(";")[0] as string).split("=");
-      cookies.set(name, value);
-    }
-    return answer;
-  };
-  const follow = (answer: Response) =>
-    ask(new URL(answer.headers.get("location") ?? "", issuer).href);
-  let answer = await ask(url.href);
-  for (const form of [{ prompt: "login", login: "zoe", password: "x" }, { prompt: "consent" }]) {
-    const interaction = new URL(answer.headers.get("location") ?? "", issuer).href;
-    await ask(interaction);
-    answer = await follow(await ask(interaction, form));
-  }
-  const back = new URL(answer.headers.get("location") ?? "");
+  const provider = await startOidcProvider(CALLBACK("openid_connect"));
+  onTestFinished(() => provider.close());
+  const { visitor, url } = await sentTo(provider.options);
+  const back = await provider.signIn(url, "zoe");
   expect(back.origin).toBe(ORIGIN);
   await visitor.get(back.pathname + back.search);
   expect(JSON.parse((await visitor.get("/api/v4/user")).page)).toMatchObject({

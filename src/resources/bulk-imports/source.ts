@@ -1,30 +1,22 @@
 import type { IncomingMessage } from "node:http";
 import { setTimeout as sleep } from "node:timers/promises";
-import { ForbiddenAddress, UnknownHost } from "../../outgoing/addresses.ts";
-import { type OutgoingRequest, send } from "../../outgoing/request.ts";
+import {
+  bounded,
+  Client,
+  isTold,
+  jsonIn,
+  MOST_BYTES,
+  partsOf,
+  refusal,
+  SourceError,
+  type Told,
+} from "../../outgoing/client.ts";
 import type { Dialect } from "./dialects.ts";
 
-/** What another server has answered, or why it has not. The message has no secrets. */
-export class SourceError extends Error {
-  /** The status of its answer; `undefined` if there was none that can be read. */
-  readonly status: number | undefined;
-
-  constructor(message: string, status?: number) {
-    super(message);
-    this.status = status;
-  }
-
-  // A getter: classes with fields lose their own name in the CommonJS build.
-  override get name() {
-    return "SourceError" as const;
-  }
-}
+export { isTold, SourceError, type Told } from "../../outgoing/client.ts";
 
 /** An answer has more bytes than are read. */
 class TooLarge extends SourceError {}
-
-/** A JSON object of another server. Nothing about it is certain. */
-export type Told = Readonly<Record<string, unknown>>;
 
 /** Values of a query. */
 export type Query = Readonly<Record<string, string | number | boolean>>;
@@ -35,19 +27,8 @@ export interface Page {
   readonly entries: readonly Told[];
 }
 
-/** A request that is no reading of the API: nothing is added to it. */
-export type Sending = Pick<OutgoingRequest, "url" | "method" | "headers"> & {
-  readonly body?: string;
-};
-
-const REDIRECTED = [301, 302, 303, 307, 308];
-
-/** The most bytes of an answer in JSON. */
-const MOST_BYTES = 16 * 1024 * 1024;
 /** The most pages of a list. */
 const MOST_PAGES = 20_000;
-/** Milliseconds that an answer may take to begin, and each part of it to follow. */
-const IDLE = 60_000;
 /** How often a request is sent again if the other server is at fault, and the first pause before that in milliseconds. */
 const TRIES = 4;
 const FIRST_PAUSE = 250;
@@ -69,23 +50,17 @@ export interface SourceSettings {
 /**
  * Reads the REST API of another server: one page at a time, as fast as it allows, without following redirects.
  */
-export class Source {
+export class Source extends Client {
   readonly #settings: SourceSettings;
   readonly #signal: AbortSignal;
-  /** What ends the requests that are open. */
-  readonly #open = new Set<AbortController>();
   /** No request is sent before this instant, in epoch milliseconds. */
   #restsUntil = 0;
 
   /** @param signal ends all requests */
   constructor(settings: SourceSettings, signal: AbortSignal) {
+    super(settings, signal);
     this.#settings = settings;
     this.#signal = signal;
-    // One listener: signals made of this one would stay as long as it does, which is as long as the import.
-    const stop = () => {
-      for (const ending of this.#open) ending.abort(signal.reason);
-    };
-    signal.addEventListener("abort", stop, { once: true });
   }
 
   /** The address of a path of the API, without the token. */
@@ -207,45 +182,6 @@ export class Source {
     yield* bounded(await this.#answer(path, {}), path, most);
   }
 
-  /**
-   * Sends a request that is no reading of the API, and reads the object that it is answered with.
-   *
-   * @throws SourceError if there is none
-   */
-  async ask(sending: Sending): Promise<Told> {
-    const answer = await this.open(sending, MOST_BYTES);
-    if (!("bytes" in answer)) throw new SourceError("redirects are not followed");
-    const chunks: Uint8Array[] = [];
-    for await (const chunk of answer.bytes) chunks.push(chunk);
-    const told = jsonIn(Buffer.concat(chunks), sending.url.pathname);
-    if (!isTold(told)) throw new SourceError(`the answer to ${sending.url.pathname} is no object`);
-    return told;
-  }
-
-  /**
-   * Sends a request that is no reading of the API.
-   *
-   * @param most bytes that its answer may have
-   * @returns the answer, or where it leads to
-   * @throws SourceError if there is none, or it is refused
-   */
-  async open(
-    sending: Sending,
-    most: number,
-  ): Promise<{ bytes: AsyncGenerator<Uint8Array> } | { location: URL }> {
-    const path = sending.url.pathname;
-    const answer = await this.#send(sending);
-    if (answer instanceof SourceError) throw answer;
-    const { statusCode = 0, headers } = answer;
-    if (statusCode === 200) return { bytes: bounded(answer, path, most) };
-    answer.destroy();
-    const { location } = headers;
-    if (REDIRECTED.includes(statusCode) && location && URL.canParse(location, sending.url)) {
-      return { location: new URL(location, sending.url) };
-    }
-    throw refusal(path, statusCode);
-  }
-
   #page(path: string, query: Query, size: number, page: number) {
     return this.#json(path, { ...query, [this.dialect.sizeName]: size, page });
   }
@@ -271,7 +207,7 @@ export class Source {
     let pauses = 0;
     for (;;) {
       await this.#rest();
-      const answer = await this.#send({ url, method: "GET", headers });
+      const answer = await this.send({ url, method: "GET", headers });
       const status = answer instanceof SourceError ? undefined : answer.statusCode;
       if (!(answer instanceof SourceError)) {
         const mustWait = this.#heed(answer);
@@ -290,38 +226,6 @@ export class Source {
         throw answer instanceof SourceError ? answer : refusal(path, status ?? 0);
       }
       await this.#pause(FIRST_PAUSE * 2 ** (failures - 1));
-    }
-  }
-
-  /** An answer, or why there is none. @throws what the signal was aborted with; SourceError if the address is forbidden */
-  async #send(sending: Sending) {
-    const { allowLocal } = this.#settings;
-    const request = { ...sending, verifies: true, allowLocal };
-    const ending = new AbortController();
-    this.#open.add(ending);
-    let isIdle = false;
-    const timer = setTimeout(() => {
-      isIdle = true;
-      ending.abort();
-    }, IDLE);
-    const forget = () => this.#open.delete(ending);
-    try {
-      this.#signal.throwIfAborted();
-      const answer = await send(request, ending.signal);
-      answer.once("close", forget);
-      answer.setTimeout(IDLE, () => answer.destroy(new SourceError("the answer stops")));
-      return answer;
-    } catch (error) {
-      forget();
-      this.#signal.throwIfAborted();
-      if (error instanceof ForbiddenAddress) throw new SourceError(error.message);
-      if (error instanceof UnknownHost) return new SourceError(error.message);
-      const { code = "ERROR" } = error as NodeJS.ErrnoException;
-      return new SourceError(
-        isIdle ? "the server does not answer" : `the server can't be reached: ${code}`,
-      );
-    } finally {
-      clearTimeout(timer);
     }
   }
 
@@ -367,53 +271,3 @@ export class Source {
     });
   }
 }
-
-/** The bytes of an answer. @throws SourceError if there are more than so many */
-async function* bounded(
-  answer: IncomingMessage,
-  path: string,
-  most: number,
-): AsyncGenerator<Uint8Array> {
-  let length = 0;
-  for await (const chunk of partsOf(answer, path)) {
-    length += chunk.length;
-    if (length > most) throw new SourceError(`${path} is larger than ${most} bytes`);
-    yield chunk;
-  }
-}
-
-/** @throws SourceError if bytes are no JSON */
-function jsonIn(bytes: Buffer, path: string): unknown {
-  try {
-    return JSON.parse(bytes.toString("utf8"));
-  } catch {
-    throw new SourceError(`the answer to ${path} is no JSON`);
-  }
-}
-
-/** The parts of an answer. @throws SourceError if it is cut off */
-async function* partsOf(answer: IncomingMessage, path: string): AsyncGenerator<Buffer> {
-  try {
-    for await (const chunk of answer as AsyncIterable<Buffer>) yield chunk;
-  } catch (error) {
-    if (error instanceof SourceError) throw error;
-    throw new SourceError(`the answer to ${path} is cut off`);
-  } finally {
-    answer.destroy();
-  }
-}
-
-function refusal(path: string, status: number): SourceError {
-  if (status === 401) return new SourceError("the server refuses the token", status);
-  if (status >= 300 && status < 400) {
-    return new SourceError(
-      `the server leads ${path} elsewhere: redirects are not followed`,
-      status,
-    );
-  }
-  return new SourceError(`the server answers ${path} with ${status}`, status);
-}
-
-/** Whether a value is a JSON object. */
-export const isTold = (value: unknown): value is Told =>
-  typeof value === "object" && value !== null && !Array.isArray(value);

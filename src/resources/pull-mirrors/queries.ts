@@ -32,11 +32,13 @@ export interface PullMirror {
   readonly last_update_at: number | null;
   readonly last_successful_update_at: number | null;
   readonly failures: number;
+  /** The pack of its repository up to which all objects of Git LFS are here. */
+  readonly large_files_until: number;
 }
 
 const COLUMNS = `id, project_id, user_id, enabled, url, credentials, mirror_trigger_builds,
   only_mirror_protected_branches, mirror_overwrites_diverged_branches, mirror_branch_regex, update_status,
-  last_update_at, last_successful_update_at, failures`;
+  last_update_at, last_successful_update_at, failures, large_files_until`;
 
 const MINUTE = 60_000;
 /** Milliseconds between two updates that nobody asks for. */
@@ -163,6 +165,11 @@ function pauseAfter(failures: number): number {
   return failures < TRIES
     ? FIRST_RETRY * 2 ** (failures - 1)
     : Math.min(EVERY * 2 ** (failures - TRIES), LAST_RETRY);
+}
+
+/** Notes up to which pack all objects of Git LFS are here. */
+export async function setLargeFilesUntil(db: Database, id: number, pack: number): Promise<void> {
+  await db.run("update pull_mirrors set large_files_until = ? where id = ?", [pack, id]);
 }
 
 /** How an update ended. */

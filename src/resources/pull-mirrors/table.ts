@@ -36,6 +36,11 @@ create index pull_mirrors_of_user on pull_mirrors (user_id);
 create index pull_mirrors_due on pull_mirrors (next_update_at, id) where enabled = 1;
 `,
   },
+  {
+    id: "20270120-01-large-files-of-mirrors",
+    // The pack up to which the objects of Git LFS are here.
+    sql: "alter table pull_mirrors add column large_files_until $int not null default 0;",
+  },
 ];
 
 /** What the credentials of a mirror are encrypted for. */

@@ -6,7 +6,8 @@ import type { Task } from "../../jobs/outbox.ts";
 import { repeat, type Service } from "../../jobs/services.ts";
 import { type Outcome, startWorker, type WorkerSettings, workOff } from "../../jobs/worker.ts";
 import { Budget } from "../../turns/budget.ts";
-import { branchesAndTags, fetchSome } from "../fetched-changes/fetch.ts";
+import { branchesAndTags, type Fetching, fetchSome } from "../fetched-changes/fetch.ts";
+import { LARGE_FILES_LEFT, largeFilesLeft, newestPack } from "../fetched-changes/large-files.ts";
 import { type Place, placeOf } from "../fetched-changes/place.ts";
 import { withCredentials } from "../mirrors/address.ts";
 import { mirroredAmong } from "../mirrors/branches.ts";
@@ -112,7 +113,24 @@ async function pull(
   };
   const isMirrored = await mirroredAmong(db, mirror.project_id, choice, names);
   const updating = { ...place, settings, mirror, listed, signal, budget };
-  return leftOut(sectionsOf(await pullAll(updating, names.filter(isMirrored))));
+  const left = await pullAll(updating, names.filter(isMirrored));
+  const fetching = { store, now, projectId: mirror.project_id, listed, signal, budget };
+  return leftOut([...sectionsOf(left), [LARGE_FILES_LEFT, await largeFilesOf(mirror, fetching)]]);
+}
+
+/** Brings the objects of Git LFS that newer packs need. @returns those that could not be brought */
+async function largeFilesOf(
+  { id, large_files_until: before }: mirrors.PullMirror,
+  fetching: Fetching,
+): Promise<string[]> {
+  const { store, projectId } = fetching;
+  const until = await newestPack(store, projectId);
+  if (until <= before) return [];
+  const left = await largeFilesLeft(fetching, before);
+  if (left?.length === 0) {
+    await store.transaction((db) => mirrors.setLargeFilesUntil(db, id, until), { shared: true });
+  }
+  return left ?? [];
 }
 
 const DIVERGED = "diverged";

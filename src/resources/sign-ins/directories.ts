@@ -66,6 +66,44 @@ export function standingIn(
   };
 }
 
+/** People of a directory who are looked up at once in the database. */
+const AT_ONCE = 500;
+
+/**
+ * Asks directories about everybody who is active and was not asked about within the hour: who is gone is blocked, also if
+ * they do not use the server. A directory that does not answer is asked no further.
+ */
+export async function checkAll(
+  directories: readonly Directory[],
+  store: Store,
+  now: () => number,
+): Promise<void> {
+  for (const directory of directories) {
+    for (let last = 0; ; ) {
+      const since = now() - HOUR;
+      const asked = { last, since, most: AT_ONCE };
+      const found = await identities.uncheckedAfter(store.reader(), directory.name, asked);
+      try {
+        for (const { user_id: userId, extern_uid: uid } of found) {
+          last = userId;
+          const isThere = await directory.isThere(uid);
+          await store.transaction(
+            (db) =>
+              isThere
+                ? identities.setChecked(db, userId, directory.name, now())
+                : leave(db, directory, userId, now()),
+            { shared: isThere },
+          );
+        }
+      } catch (error) {
+        if (!(error instanceof ProviderError)) throw error;
+        break;
+      }
+      if (found.length < AT_ONCE) break;
+    }
+  }
+}
+
 /** A user's entries in directories, as they are known here. */
 async function entriesOf(db: Reader, directories: readonly Directory[], userId: number) {
   const own = await identities.checksOf(db, userId);

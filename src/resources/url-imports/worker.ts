@@ -6,6 +6,7 @@ import { type Outcome, startWorker, type WorkerSettings, workOff } from "../../j
 import { Budget } from "../../turns/budget.ts";
 import { bringRefs } from "../fetched-changes/bring.ts";
 import { branchesAndTags } from "../fetched-changes/fetch.ts";
+import { LARGE_FILES_LEFT, largeFilesLeft } from "../fetched-changes/large-files.ts";
 import { placeOf } from "../fetched-changes/place.ts";
 import { withCredentials, withoutStars } from "../mirrors/address.ts";
 import {
@@ -67,5 +68,8 @@ async function bring(
   const listed = await listForFetch({ url, allowLocal: outgoing.allowLocal }, signal, budget);
   const fetching = { store, now, projectId: found.project_id, listed, signal, budget };
   const left = await bringRefs(fetching, branchesAndTags(listed));
-  return leftOut([["Some refs could not be imported:", left]]);
+  return leftOut([
+    ["Some refs could not be imported:", left],
+    [LARGE_FILES_LEFT, (await largeFilesLeft(fetching)) ?? []],
+  ]);
 }

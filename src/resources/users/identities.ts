@@ -38,6 +38,23 @@ export function checksOf(
   );
 }
 
+/**
+ * Identities at a provider of users who are active, that were not checked since an instant.
+ *
+ * @param last the user's id of those before; 0 for the first
+ */
+export function uncheckedAfter(
+  db: Reader,
+  provider: string,
+  { last, since, most }: { readonly last: number; readonly since: number; readonly most: number },
+): Awaitable<{ readonly user_id: number; readonly extern_uid: string }[]> {
+  return db.all(
+    `select i.user_id, i.extern_uid from identities i join users u on u.id = i.user_id and u.state = 'active'
+     where i.provider = ? and i.user_id > ? and coalesce(i.checked_at, 0) <= ? order by i.user_id limit ?`,
+    [provider, last, since, most],
+  );
+}
+
 /** Notes that it was checked that a user still has their identity at a provider. */
 export async function setChecked(
   db: Database,

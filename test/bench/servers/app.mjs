@@ -8,7 +8,8 @@ const { serve } = await (bun
   : deno
     ? import("../../../dist/deno.js")
     : import("../../../dist/node.js"));
-const [database, port = "0"] = process.argv.slice(2);
-const app = await createApp({ database, background: false });
+const [database, port = "0", sshPort] = process.argv.slice(2);
+const ssh = sshPort === undefined ? {} : { ssh: { port: Number(sshPort) } };
+const app = await createApp({ database, background: false, ...ssh });
 const { url } = await serve(app, { port: Number(port) });
 ready(url, () => app.admin.maintenance.purgeEvents());

@@ -1,17 +1,11 @@
-import {
-  callerOf,
-  refusalOf,
-  USER_COLUMNS,
-  type UserRow,
-} from "../auth/authenticators/user-row.ts";
 import type { Caller } from "../core/access/caller.ts";
 import { ROLES } from "../core/access/roles.ts";
 import { findVisible } from "../core/access/source.ts";
 import { NOT_DELETED_USER } from "../core/access/visibility.ts";
 import type { Scope } from "../core/scopes.ts";
 import { dayOf } from "../core/time.ts";
-import type { Service } from "../git-http/access.ts";
 import type { Awaitable, Reader } from "../store/port.ts";
+import { callerOf, refusalOf, USER_COLUMNS, type UserRow } from "./authenticators/user-row.ts";
 
 /** What somebody is told who may not do what they ask for. */
 export class Refusal extends Error {}
@@ -31,15 +25,24 @@ export interface SignInKey {
   readonly state: string | null;
 }
 
+const SIGN_IN_KEYS = `select k.id as key_id, k.user_id, k.expires_at, k.last_used_at, ${USER_COLUMNS}
+  from ssh_keys k left join users u on u.id = coalesce(k.user_id, k.creator_id) and ${NOT_DELETED_USER}`;
+
 /** The key with a fingerprint, if it may sign in: those for signatures alone may not. */
 export function findSignInKey(db: Reader, fingerprint: string): Awaitable<SignInKey | undefined> {
   return db.one<SignInKey>(
-    `select k.id as key_id, k.user_id, k.expires_at, k.last_used_at, ${USER_COLUMNS}
-     from ssh_keys k left join users u on u.id = coalesce(k.user_id, k.creator_id) and ${NOT_DELETED_USER}
+    `${SIGN_IN_KEYS}
      where k.fingerprint_sha256 = ? and k.usage_type <> 'signing' and (k.user_id is null or u.id is not null)`,
     [fingerprint],
   );
 }
+
+/** The deploy key with an id. */
+export const findDeployKey = (db: Reader, id: number): Awaitable<SignInKey | undefined> =>
+  db.one<SignInKey>(`${SIGN_IN_KEYS} where k.id = ? and k.user_id is null`, [id]);
+
+/** What is asked of a repository, as Git names it. */
+export type KeyService = "git-upload-pack" | "git-receive-pack";
 
 /** Checks that a key can still be used. @throws Refusal */
 export function requireUsable({ expires_at, state }: SignInKey, now: number): void {
@@ -68,7 +71,7 @@ export async function callerAt(
   db: Reader,
   key: SignInKey,
   path: string,
-  service: Service,
+  service: KeyService,
   now: number,
 ): Promise<Caller> {
   const by = { kind: "key", id: key.key_id } as const;
