@@ -426,6 +426,8 @@ async function start(
       runSchedules: () => runDue(scheduling),
       runPipelines: () => makePipelines(scheduling),
       runArchives: () => writeArchives(archiving),
+      gitlabArchive: (id) =>
+        archiving.foreignArchive({ kind: "project", id }, now(), new AbortController().signal),
       updateMirrors: async () =>
         (await importFromUrls(mirroring)) +
         (await importFromServers(mirroring)) +

@@ -1,7 +1,7 @@
 // pm-cli import gitlab: from a server of another process, also when it is killed.
-import { spawn } from "node:child_process";
+import { execFileSync, spawn } from "node:child_process";
 import { once } from "node:events";
-import { writeFileSync } from "node:fs";
+import { mkdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import type { ImportReport } from "../../src/index.ts";
@@ -60,6 +60,34 @@ it("goes on where it was killed, and tells what it has brought and what not", as
   expect(code).toBe(0);
   expect(stdout).toContain("- project acme/shipping-api as acme/shipping-api, finished: ");
   expect(stdout).toContain("Not taken:");
+});
+
+it("exports a project for a GitLab, with a bundle that Git takes", async () => {
+  const to = ["export", "gitlab", "--db", "here.db", "--project", "acme/shipping-api"];
+  const { file, size } = await runJson([...to, "--file", "out.tar.gz"], at);
+  const unpacked = join(folder.path, "unpacked");
+  mkdirSync(unpacked);
+  execFileSync("tar", ["-xzf", join(folder.path, file), "-C", unpacked]);
+  expect(statSync(join(folder.path, file)).size).toBe(size);
+  expect(readFileSync(join(unpacked, "VERSION"), "utf8")).toBe("0.2.4\n");
+  execFileSync("git", ["clone", "-q", "--bare", "project.bundle", "code.git"], { cwd: unpacked });
+  const git = (...args: string[]) =>
+    execFileSync("git", args, { cwd: join(unpacked, "code.git") }).toString();
+  expect(git("symbolic-ref", "HEAD")).toBe("refs/heads/main\n");
+  git("fsck", "--strict");
+  const lines = (name: string) =>
+    readFileSync(join(unpacked, `tree/project/${name}.ndjson`), "utf8")
+      .trimEnd()
+      .split("\n")
+      .map((line) => JSON.parse(line));
+  const [request] = lines("merge_requests");
+  expect(request.merge_request_diff).toMatchObject({
+    state: "collected",
+    merge_request_diff_commits: [{ relative_order: 0, sha: request.diff_head_sha }],
+    merge_request_diff_files: [{ relative_order: 0, utf8_diff: expect.stringMatching(/^@@ /) }],
+  });
+  const again = await run([...to, "--file", "out.tar.gz"], at);
+  expect([again.code, again.stderr]).toEqual([1, expect.stringContaining("is there already")]);
 });
 
 it("says what is wrong", async () => {
