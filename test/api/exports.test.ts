@@ -1,3 +1,4 @@
+import { execFileSync } from "node:child_process";
 import { gunzipSync, gzipSync } from "node:zlib";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { check } from "../../src/database/check.ts";
@@ -252,8 +253,9 @@ const NOT_OF_GITLAB = [
 const CLOSING = /"merge_requests_count":\d+,/g;
 
 describe("a project that was exported as GitLab does, and imported", () => {
+  let packed: Buffer;
   beforeAll(async () => {
-    const packed = await exported(SITE, "?format=gitlab");
+    packed = await exported(SITE, "?format=gitlab");
     const { json } = await imported(packed, "copied");
     expect([json.import_status, json.import_error]).toEqual(["finished", null]);
   });
@@ -263,6 +265,17 @@ describe("a project that was exported as GitLab does, and imported", () => {
     expect(different.filter(([, path]) => !NOT_OF_GITLAB.some((one) => one.test(path)))).toEqual(
       [],
     );
+  });
+
+  it("has what merge requests change, for a GitLab", () => {
+    const name = "tree/project/merge_requests.ndjson";
+    const lines = execFileSync("tar", ["-xzO", name], { input: packed }).toString().trimEnd();
+    const requests = lines.split("\n").map((line) => JSON.parse(line));
+    const { diff_head_sha: sha, ...request } = requests.find((one) => one.merge_request_diff);
+    const { merge_request_diff: diff, source_project_id, target_project_id } = request;
+    expect([source_project_id, diff.state]).toEqual([target_project_id, "collected"]);
+    expect(diff.merge_request_diff_commits[0]).toMatchObject({ relative_order: 0, sha });
+    expect(diff.merge_request_diff_files[0].utf8_diff).toMatch(/^@@ /);
   });
 });
 

@@ -52,6 +52,7 @@ interface Archivist extends Working {
   readonly foreignLines: (
     archive: { readonly open: () => AsyncIterable<Uint8Array>; readonly size: number },
     here: {
+      readonly kind: Place["kind"];
       readonly now: number;
       /** Those of some user names, in small letters, for whom the importer can speak. */
       readonly namesHere: (names: readonly string[]) => Promise<ReadonlySet<string>>;
@@ -188,7 +189,6 @@ const BROKEN = "Something went wrong on the server. Delete what was made, and im
 
 /** Reads an archive of another program. */
 async function readForeign(target: Target, lines: Lines, signal: AbortSignal): Promise<Settings> {
-  if (target.place.kind === "group") throw new ArchiveError("archives of GitLab are of projects");
   const { readLines } = await import("./reader.ts");
   try {
     return await readLines(target, lines, signal);
@@ -224,7 +224,7 @@ async function read(
     const file = { id, size: size ?? 0 };
     const archive = { open: () => readFile(store, file), size: file.size };
     const namesHere = (names: readonly string[]) => namesAmong(target, names);
-    const foreign = await foreignLines(archive, { now, namesHere });
+    const foreign = await foreignLines(archive, { kind: place.kind, now, namesHere });
     const settings = foreign
       ? await readForeign(target, foreign, signal)
       : await readArchive(target, { bytes: archive.open(), size: archive.size }, signal);

@@ -1,10 +1,10 @@
-import type { Here } from "./lines.ts";
+import type { Here } from "./relations.ts";
 import type { Archive } from "./tar.ts";
 import type { Written } from "./written.ts";
 
 // Most processes read and write no archives of GitLab.
 
-/** Reads an archive of a project that GitLab has written; `undefined` if it is none of GitLab's. */
+/** Reads an archive of a project or group that GitLab has written; `undefined` if it is none of GitLab's. */
 export async function foreignLines(archive: Archive, here: Here) {
   const { isOfGitlab, linesOf } = await import("./lines.ts");
   return (await isOfGitlab(archive)) ? linesOf(archive, here) : undefined;

@@ -25,8 +25,9 @@ import {
 } from "../bulk-imports/rows.ts";
 import { isTold, type Told } from "../bulk-imports/source.ts";
 import { ARCHIVED, SETTINGS } from "../exports/archived.ts";
-import { ArchiveError, CHUNK, INHERITED, type Line, MAX_LINE } from "../exports/format.ts";
+import { ArchiveError, CHUNK, INHERITED, type Line } from "../exports/format.ts";
 import { ACCESS_LEVELS } from "../projects/feature-levels.ts";
+import { type Here, objectsIn, People, rowLines } from "./relations.ts";
 import { type Archive, entriesOf, headOf, isTar } from "./tar.ts";
 import {
   awardsOn,
@@ -39,34 +40,27 @@ import {
   versionsIn,
 } from "./told.ts";
 
-/** Records whose rows are given together. */
-const SOME = 100;
-/** Characters of rows that are given together. */
-const MOST = 4 * 1024 * 1024;
 /** Bytes of the list of references in front of a repository. */
 const MOST_REFS = 32 * 1024 * 1024;
 const MOST_LABELS = 100_000;
 
-/** Where an archive is read. */
-export interface Here {
-  /** Epoch milliseconds, for what has no instant. */
-  readonly now: number;
-  /** Those of some user names, in small letters, for whom the importer can speak. */
-  readonly namesHere: (names: readonly string[]) => Promise<ReadonlySet<string>>;
-}
-
-/** Whether a file is an archive of a project that GitLab has written. */
+/** Whether a file is an archive that GitLab has written. */
 export async function isOfGitlab(archive: Archive): Promise<boolean> {
   return isTar(await headOf(archive, 512));
 }
 
 /**
- * An archive of a project that GitLab has written, as lines of an archive of ours: it is read once for each relation, so
+ * An archive of a project, or of a group, that GitLab has written, as lines of an archive of ours: it is read once for each relation, so
  * that nothing of it is held.
  *
  * @throws ArchiveError if it is damaged, or of a GitLab before 13
  */
 export async function* linesOf(archive: Archive, here: Here): AsyncGenerator<Line, undefined> {
+  if (here.kind === "group") {
+    const { groupLinesOf } = await import("./group-lines.ts");
+    yield* groupLinesOf(archive, here);
+    return undefined;
+  }
   const project = await projectIn(archive);
   const reading = new Reading(archive, here);
   const { now } = here;
@@ -114,35 +108,6 @@ async function projectIn(archive: Archive): Promise<Told> {
   );
 }
 
-/** The JSON objects of lines. */
-async function* objectsIn(bytes: AsyncIterable<Buffer>): AsyncGenerator<Told> {
-  let waiting: Buffer[] = [];
-  let length = 0;
-  for await (const chunk of bytes) {
-    let from = 0;
-    for (let end = chunk.indexOf(10); end >= 0; end = chunk.indexOf(10, from)) {
-      waiting.push(chunk.subarray(from, end));
-      const line = Buffer.concat(waiting);
-      waiting = [];
-      length = 0;
-      from = end + 1;
-      if (line.length > 0) yield objectIn(line);
-    }
-    waiting.push(chunk.subarray(from));
-    length += chunk.length - from;
-    if (length > MAX_LINE) throw new ArchiveError("the archive has too long a line");
-  }
-  if (length > 0) yield objectIn(Buffer.concat(waiting));
-}
-
-function objectIn(line: Buffer): Told {
-  try {
-    const told: unknown = JSON.parse(line.toString("utf8"));
-    if (isTold(told)) return told;
-  } catch {}
-  throw new ArchiveError("the archive is damaged: a line is no JSON object");
-}
-
 /** Reads one archive, and knows what its records name. */
 class Reading {
   readonly #archive: Archive;
@@ -156,9 +121,7 @@ class Reading {
   /** The commits that have notes, and the first notes of the discussions on commits. */
   readonly #noted = new Map<string, number>();
   readonly #threads = new Map<string, unknown>();
-  readonly #namesHere: Here["namesHere"];
-  /** Who is somebody here: what others have written says so. */
-  readonly #people = new Set<unknown>();
+  readonly #people: People;
   readonly #isNamed = (id: unknown) => this.#people.has(id);
   /** The branch that the repository names first. */
   branch: string | undefined;
@@ -166,7 +129,7 @@ class Reading {
   constructor(archive: Archive, { now, namesHere }: Here) {
     this.#archive = archive;
     this.#now = now;
-    this.#namesHere = namesHere;
+    this.#people = new People(namesHere);
   }
 
   /** The objects of a relation. */
@@ -191,48 +154,13 @@ class Reading {
   /** Who the members are and, since GitLab 17, who else has done something: nobody else has a name. */
   async *people(): AsyncGenerator<Line> {
     for (const name of ["project_members", "user_contributions"]) {
-      let some: (readonly [id: number, username: string])[] = [];
-      for await (const told of this.#relation(name)) {
-        const person = personIn(told["user"] ?? told);
-        if (!person) continue;
-        some.push([person["id"] as number, String(person["username"])]);
-        if (some.length < SOME) continue;
-        yield* this.#known(some);
-        some = [];
-      }
-      yield* this.#known(some);
-    }
-  }
-
-  /** Those of some people who are somebody here. */
-  async *#known(some: readonly (readonly [id: number, username: string])[]): AsyncGenerator<Line> {
-    const names = await this.#namesHere(some.map(([, username]) => username.toLowerCase()));
-    for (const person of some) {
-      if (!names.has(person[1].toLowerCase()) || this.#people.has(person[0])) continue;
-      this.#people.add(person[0]);
-      yield { person };
+      yield* this.#people.namedIn(this.#relation(name));
     }
   }
 
   /** The rows of a relation, those of some records by their tables. */
-  async *rowsOf(name: string, rowsOf: (told: Told) => Row[]): AsyncGenerator<Line> {
-    let waiting: Row[] = [];
-    let count = 0;
-    let length = 0;
-    for await (const told of this.#relation(name)) {
-      for (const row of rowsOf(told)) {
-        waiting.push(row);
-        for (const value of Object.values(row.values)) {
-          length += typeof value === "string" ? value.length : 8;
-        }
-      }
-      count += 1;
-      if (count % SOME > 0 && length < MOST) continue;
-      yield* grouped(waiting);
-      waiting = [];
-      length = 0;
-    }
-    yield* grouped(waiting);
+  rowsOf(name: string, rowsOf: (told: Told) => Row[]): AsyncGenerator<Line> {
+    return rowLines(this.#relation(name), rowsOf, ARCHIVED);
   }
 
   label(told: Told): Row[] {
@@ -329,6 +257,7 @@ class Reading {
   request(told: Told): Row[] {
     const { rows, named, common } = this.#naming(told);
     const metrics = toldIn(told["metrics"]);
+    const merging = toldIn(told["merge_params"]);
     const details = {
       ...detailsIn(told, this.#numbers, this.#milestones, this.#isNamed),
       versions: versionsIn(told, this.#numbers),
@@ -353,7 +282,8 @@ class Reading {
       merged_at: isMerged ? (metrics["merged_at"] ?? told["updated_at"]) : null,
       merge_user: { id: metrics["merged_by_id"] ?? told["merge_user_id"] },
       time_stats: timesIn(told),
-      ...toldIn(told["merge_params"]),
+      force_remove_source_branch: merging["force_remove_source_branch"],
+      should_remove_source_branch: merging["should_remove_source_branch"],
     };
     const times = this.#times("merge_request", told, request.id);
     // Versions whose commits are not in the repository are forgotten at the end.
@@ -508,32 +438,6 @@ async function* inLines(bytes: AsyncIterable<Buffer>): AsyncGenerator<Line> {
       yield { bytes: chunk.toString("base64", at, Math.min(at + CHUNK, chunk.length)) };
     }
   }
-}
-
-/** Rows as lines: those of a table together, after those that they name. */
-function* grouped(rows: readonly Row[]): Generator<Line> {
-  const byTable = byTables(rows);
-  for (const table of Object.keys(ARCHIVED)) {
-    const some = byTable.get(table) ?? [];
-    let last = "";
-    for (const { values } of some) {
-      const columns = Object.keys(values);
-      const shown = columns.join();
-      if (shown !== last) yield { table, columns };
-      last = shown;
-      yield Object.values(values) as Value[];
-    }
-  }
-}
-
-function byTables(rows: readonly Row[]): Map<string, Row[]> {
-  const found = new Map<string, Row[]>();
-  for (const row of rows) {
-    const some = found.get(row.table) ?? [];
-    found.set(row.table, some);
-    some.push(row);
-  }
-  return found;
 }
 
 /** A row that may be of a group above the project: if there is the same one here, too, it stands for it. */
