@@ -278,6 +278,7 @@ const steps = [
   `20261231-04-private-contributions`,
   `20270101-01-imports-from-github`,
   `20270102-01-levels-of-features`,
+  `20270125-01-formats-of-exports`,
 ];
 
 const statements = [
@@ -2002,7 +2003,7 @@ const statements = [
   status text not null,
   file_id integer references stored_files (id),
   created_at integer not null
-)`,
+, format text not null default 'pm-api')`,
   `CREATE TABLE project_imports (
   project_id integer primary key references projects (id) on delete cascade,
   status text not null,
@@ -2705,7 +2706,7 @@ const statements = [
   status text not null,
   file_id integer references stored_files (id),
   created_at integer not null
-)`,
+, format text not null default 'pm-api')`,
   `CREATE TABLE group_imports (
   namespace_id integer primary key references namespaces (id) on delete cascade,
   status text not null,
