@@ -8,6 +8,7 @@ import { addCompletionCommand } from "./commands/completion.ts";
 import { addDatabaseCommands } from "./commands/db.ts";
 import { addDependencyCommands } from "./commands/dependencies.ts";
 import { addEventCommands } from "./commands/events.ts";
+import { addExportCommands } from "./commands/export.ts";
 import { addGroupCommands } from "./commands/group.ts";
 import { addHookCommands } from "./commands/hook.ts";
 import { addImportCommands } from "./commands/import.ts";
@@ -67,6 +68,7 @@ Exit codes: 0 done, 1 failed, 2 the command line is wrong.`,
   addAuditCommands(program);
   addSeedCommand(program);
   addImportCommands(program);
+  addExportCommands(program);
   addEventCommands(program);
   addHookCommands(program);
   addJobCommands(program);

@@ -30,7 +30,7 @@ import { PAGE_LIMITS } from "./core/pagination.ts";
 import { reencrypt } from "./core/sealed.ts";
 import { createSecrets, type Secrets } from "./core/secrets.ts";
 import { USUAL_PORT } from "./core/ssh-address.ts";
-import { editionOf, GITLAB_VERSION } from "./core/version.ts";
+import { editionOf, GITLAB_VERSION, REVISION } from "./core/version.ts";
 import { openBlank } from "./database/blank.ts";
 import { removeAbandoned } from "./database/files.ts";
 import { loadNewest, migrations } from "./database/schema.ts";
@@ -49,7 +49,7 @@ import { importFromServers, startBulkImports } from "./resources/bulk-imports/wo
 import { watchJobs } from "./resources/ci/timed.ts";
 import { startTracer } from "./resources/discussions/worker.ts";
 import { startArchivist, writeArchives } from "./resources/exports/worker.ts";
-import { foreignLines } from "./resources/gitlab-archives/foreign.ts";
+import { foreignArchive, foreignLines } from "./resources/gitlab-archives/foreign.ts";
 import type { AppEventName, AppEventOf, AppListener } from "./resources/hooks/app-events.ts";
 import { Listeners, type Unsubscribe } from "./resources/hooks/listeners.ts";
 import { callHooks, startHookCaller } from "./resources/hooks/worker.ts";
@@ -404,6 +404,13 @@ async function start(
   const { mail, background = true, onSwept } = options;
   const { deliver = background, interval } = options.webhooks ?? {};
   const mirroring = { ...working, secrets, outgoing, interval, url };
+  const gitlab = { store, gitlab: edition.version, revision: REVISION };
+  const archiving: Parameters<typeof startArchivist>[0] = {
+    ...working,
+    foreignLines,
+    foreignArchive: ({ id: projectId }, now, signal) =>
+      foreignArchive({ ...gitlab, projectId, now }, signal),
+  };
   let made: Admin | undefined;
   // Made when it is first asked for: it has many functions.
   const admin = () => {
@@ -419,7 +426,9 @@ async function start(
       runSchedules: () => runDue(scheduling),
       checkDirectories: () => checkAll(providers.directories, store, now),
       runPipelines: () => makePipelines(scheduling),
-      runArchives: () => writeArchives({ ...working, foreignLines }),
+      runArchives: () => writeArchives(archiving),
+      gitlabArchive: (id) =>
+        archiving.foreignArchive({ kind: "project", id }, now(), new AbortController().signal),
       updateMirrors: async () =>
         (await importFromUrls(mirroring)) +
         (await importFromServers(mirroring)) +
@@ -465,7 +474,7 @@ async function start(
             () => startTracer(working),
             () => startConverter(working),
             () => startPipelines(scheduling),
-            () => startArchivist({ ...working, foreignLines }),
+            () => startArchivist(archiving),
             () => watchJobs(working),
             () => startScheduler(scheduling),
             () => sweepInBackground(admin(), onSwept, onError),

@@ -29,6 +29,8 @@ export interface AdminContext {
   runPipelines: () => Promise<number>;
   /** Writes and reads the archives of projects that were asked for, and returns how many. */
   runArchives: () => Promise<number>;
+  /** Writes an archive of a project as GitLab does, unpacked. */
+  gitlabArchive: (projectId: number) => Promise<AsyncIterable<Uint8Array>>;
   /** Updates projects from their pull mirrors where that is due, and returns how many. */
   updateMirrors: () => Promise<number>;
   /** Ends transfers of projects and groups with many issues, and returns how many. */

@@ -1,3 +1,5 @@
+import { Readable } from "node:stream";
+import { createGzip } from "node:zlib";
 import {
   VISIBILITIES,
   VISIBILITY_NAMES,
@@ -11,6 +13,7 @@ import * as namespaces from "../resources/namespaces/queries.ts";
 import { createProject } from "../resources/projects/changes.ts";
 import * as projects from "../resources/projects/queries.ts";
 import { remove, removeProjects } from "../resources/projects/removal.ts";
+import { convert } from "../resources/wikis/conversion.ts";
 import { exportWiki, type WikiFile } from "../resources/wikis/export.ts";
 import type { Reader } from "../store/port.ts";
 import { type AdminContext, findAny, reference } from "./context.ts";
@@ -60,6 +63,13 @@ export interface ProjectAdmin {
    * @throws ApiError 404
    */
   exportWiki(project: string): AsyncIterable<WikiFile>;
+  /**
+   * Exports a project in GitLab's own format, which a GitLab imports (docs/moving-in.md): the bytes of a `.tar.gz`.
+   *
+   * @param project its id or full path
+   * @throws ApiError 404
+   */
+  exportGitlab(project: string): AsyncIterable<Uint8Array>;
 }
 
 const NEW_PROJECT = inputOf({
@@ -71,7 +81,7 @@ const NEW_PROJECT = inputOf({
 });
 
 /** Creates {@link ProjectAdmin}. */
-export function projectAdmin({ store, now }: AdminContext): ProjectAdmin {
+export function projectAdmin({ store, now, gitlabArchive }: AdminContext): ProjectAdmin {
   const find = async (where: string, db: Reader, project: string) => {
     const name = readArgument(where, "project", reference, project);
     const { id } = await findAny(db, "project", name, now());
@@ -107,7 +117,27 @@ export function projectAdmin({ store, now }: AdminContext): ProjectAdmin {
         yield* exportWiki(store, id, now());
       })();
     },
+    exportGitlab(given) {
+      const project = readArgument("projects.exportGitlab", "project", reference, given);
+      return (async function* () {
+        const { id } = await findAny(store, "project", project, now());
+        await convert(store, id, now());
+        yield* packed(await gitlabArchive(id));
+      })();
+    },
   };
+}
+
+/** Bytes, packed. */
+async function* packed(bytes: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
+  const zip = createGzip();
+  const source = Readable.from(bytes, { objectMode: false });
+  source.once("error", (error) => zip.destroy(error));
+  try {
+    yield* source.pipe(zip);
+  } finally {
+    source.destroy();
+  }
 }
 
 async function recordOf(db: Reader, projectId: number): Promise<ProjectRecord> {

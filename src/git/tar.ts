@@ -60,7 +60,7 @@ function endAfter(written: number): Buffer {
 }
 
 /**
- * Writes a tar archive of files with short paths.
+ * Writes a tar archive of files.
  *
  * @param folders those that it has besides, whose paths end with a slash
  * @param time of all, in seconds of the epoch
@@ -76,13 +76,27 @@ export async function* tarOfFiles(
     written += BLOCK;
   }
   for await (const { path, size, bytes } of files) {
-    yield headerOf({ name: path, mode: 0o644, size, time, type: "0" });
+    const beginning = namedBeginning(Buffer.from(path).toString("latin1"), size, time);
+    yield beginning;
     yield* bytes;
     const filling = (BLOCK - (size % BLOCK)) % BLOCK;
     yield Buffer.alloc(filling);
-    written += BLOCK + size + filling;
+    written += beginning.length + size + filling;
   }
   yield endAfter(written);
+}
+
+/** What comes before the content of a file. @param path in Latin-1 */
+function namedBeginning(path: string, size: number, time: number): Buffer {
+  const file = { mode: 0o644, size, time, type: "0" };
+  const place = placed(path);
+  if (place) return headerOf({ ...place, ...file });
+  const extended = Buffer.from(recordOf("path", path), "latin1");
+  return Buffer.concat([
+    headerOf({ ...file, name: "paxheader", size: extended.length, type: "x" }),
+    padded(extended),
+    headerOf({ ...file, name: "file" }),
+  ]);
 }
 
 interface Header {

@@ -1,3 +1,4 @@
+import { execFileSync } from "node:child_process";
 import { gunzipSync, gzipSync } from "node:zlib";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { check } from "../../src/database/check.ts";
@@ -21,8 +22,8 @@ afterAll(() => app.dispose());
 const statusOf = async (project: string, as: Person = "admin") =>
   (await app.call(`GET ${project}/export`, { as })).json.export_status;
 
-async function exported(project: string): Promise<Buffer> {
-  const asked = await app.call(`POST ${project}/export`, { as: "admin" });
+async function exported(project: string, query = ""): Promise<Buffer> {
+  const asked = await app.call(`POST ${project}/export${query}`, { as: "admin" });
   expect([asked.status, asked.json]).toEqual([202, { message: "202 Accepted" }]);
   await waitFor(async () => (await statusOf(project)) === "finished");
   const headers = { "private-token": "token-of-admin" };
@@ -146,10 +147,10 @@ function comparable(value: unknown, name = ""): unknown {
   if (Array.isArray(value))
     return value.filter((entry) => !isBot(entry)).map((entry) => comparable(entry));
   if (typeof value === "string") {
-    if (value === "copy") return name === "name" ? "Site" : "site";
+    if (/^cop(y|ied)$/.test(value)) return name === "name" ? "Site" : "site";
     return value
-      .replaceAll("acme/copy", "acme/site")
-      .replaceAll("Acme / copy", "Acme / Site")
+      .replaceAll(/acme\/cop(y|ied)/g, "acme/site")
+      .replaceAll(/Acme \/ cop(y|ied)/g, "Acme / Site")
       .replaceAll(/(projects|snippets|avatar)\/\d+/g, "$1/N");
   }
   if (typeof value !== "object" || value === null) return value;
@@ -162,39 +163,44 @@ function comparable(value: unknown, name = ""): unknown {
 const isBot = (entry: { username?: string } | null) =>
   /^project_\d+_bot_/.test(entry?.username ?? "");
 
+const read = routes.filter(
+  (route) =>
+    route.method === "GET" &&
+    route.source === "project" &&
+    // Where a server has the repository.
+    route.path !== "/projects/:id/storage" &&
+    !route.path.includes("/resource_iteration_events") &&
+    !LEFT_OUT.includes(resourceOf(route).name),
+);
+
+/** The answers that differ between the project and one that was imported. */
+async function differencesOf(path: string, without?: RegExp) {
+  const [from, to] = [
+    await placesIn(app, "acme", "acme/site"),
+    await placesIn(app, "acme", `acme/${path}`),
+  ];
+  const different: unknown[] = [];
+  for (const route of read) {
+    const [one, other] = [
+      await app.call(`GET ${pathOf(route, from)}`, { as: "admin" }),
+      await app.call(`GET ${pathOf(route, to)}`, { as: "admin" }),
+    ];
+    const [first, second] = [one, other].map(({ status, json }) =>
+      JSON.stringify([status, comparable(json)]).replaceAll(without ?? /^$/g, ""),
+    );
+    if (first !== second) different.push([resourceOf(route).name, route.path, first, second]);
+  }
+  return different;
+}
+
 describe("a project that was exported and imported", () => {
   beforeAll(async () => {
     const { json } = await imported(archive, "copy");
     expect([json.import_status, json.import_error]).toEqual(["finished", null]);
   });
 
-  const read = routes.filter(
-    (route) =>
-      route.method === "GET" &&
-      route.source === "project" &&
-      // Where a server has the repository.
-      route.path !== "/projects/:id/storage" &&
-      !route.path.includes("/resource_iteration_events") &&
-      !LEFT_OUT.includes(resourceOf(route).name),
-  );
-
   it("has what the first one has, wherever one looks", async () => {
-    const [from, to] = [
-      await placesIn(app, "acme", "acme/site"),
-      await placesIn(app, "acme", "acme/copy"),
-    ];
-    const different: unknown[] = [];
-    for (const route of read) {
-      const [one, other] = [
-        await app.call(`GET ${pathOf(route, from)}`, { as: "admin" }),
-        await app.call(`GET ${pathOf(route, to)}`, { as: "admin" }),
-      ];
-      const [first, second] = [one, other].map(({ status, json }) =>
-        JSON.stringify([status, comparable(json)]),
-      );
-      if (first !== second) different.push([resourceOf(route).name, route.path, first, second]);
-    }
-    expect(different).toEqual([]);
+    expect(await differencesOf("copy")).toEqual([]);
   });
 
   it("has the settings of the first one", async () => {
@@ -228,6 +234,48 @@ describe("a project that was exported and imported", () => {
       }
       expect([kind, numbers[1]]).toEqual([kind, numbers[0]]);
     }
+  });
+});
+
+/** What GitLab's archives do not have. */
+const NOT_OF_GITLAB = [
+  // Rules of single merge requests; links of issues; which issues merge requests close.
+  /\/merge_requests\/:merge_request_iid\/approval_(rules|state)/,
+  /\/issues\/:issue_iid\/links/,
+  /\/(closes_issues|closed_by|related_issues|related_merge_requests)$/,
+  // Versions but for the latest.
+  /\/merge_requests\/:merge_request_iid\/versions/,
+  // Members of the groups above become members of the project.
+  /^\/projects\/:id\/members$/,
+];
+
+/** How many merge requests close an issue. */
+const CLOSING = /"merge_requests_count":\d+,/g;
+
+describe("a project that was exported as GitLab does, and imported", () => {
+  let packed: Buffer;
+  beforeAll(async () => {
+    packed = await exported(SITE, "?format=gitlab");
+    const { json } = await imported(packed, "copied");
+    expect([json.import_status, json.import_error]).toEqual(["finished", null]);
+  });
+
+  it("has what the first one has but for what GitLab's format has no place for", async () => {
+    const different = (await differencesOf("copied", CLOSING)) as [string, string][];
+    expect(different.filter(([, path]) => !NOT_OF_GITLAB.some((one) => one.test(path)))).toEqual(
+      [],
+    );
+  });
+
+  it("has what merge requests change, for a GitLab", () => {
+    const name = "tree/project/merge_requests.ndjson";
+    const lines = execFileSync("tar", ["-xzO", name], { input: packed }).toString().trimEnd();
+    const requests = lines.split("\n").map((line) => JSON.parse(line));
+    const { diff_head_sha: sha, ...request } = requests.find((one) => one.merge_request_diff);
+    const { merge_request_diff: diff, source_project_id, target_project_id } = request;
+    expect([source_project_id, diff.state]).toEqual([target_project_id, "collected"]);
+    expect(diff.merge_request_diff_commits[0]).toMatchObject({ relative_order: 0, sha });
+    expect(diff.merge_request_diff_files[0].utf8_diff).toMatch(/^@@ /);
   });
 });
 

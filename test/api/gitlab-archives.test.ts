@@ -238,6 +238,98 @@ describe("an archive of GitLab", () => {
   });
 });
 
+/** Imports an archive of a group, and returns the events of its audit log. */
+async function importedGroup(path: string, archive: Buffer) {
+  const body = new FormData();
+  body.append("path", path);
+  body.append("name", path);
+  body.append("file", new Blob([new Uint8Array(archive)]), "export.tar.gz");
+  expect((await app.call("POST /groups/import", { as: "admin", body })).status).toBe(202);
+  await app.admin.maintenance.runArchives();
+  const { json } = await app.call(`GET /groups/${path}/audit_events`, { as: "admin" });
+  return json.map(({ event_name, details }: { event_name: string; details: object }) =>
+    JSON.stringify([event_name, details]),
+  );
+}
+
+describe("an archive of a group of GitLab", () => {
+  const lines = (...objects: object[]) => objects.map((one) => JSON.stringify(one)).join("\n");
+  const below = { title: "Brire", color: "#d68d9d", group_id: 12, type: "GroupLabel", ...at };
+  const user = { id: 7, username: "developer" };
+  const epic = { author_id: 7, state: "opened", ...at };
+  const group = (): Record<string, string> => ({
+    "tree/groups/_all.ndjson": "11\n12",
+    "tree/groups/12.json": lines({
+      ...{ id: 12, parent_id: 11, name: "Below", path: "below", visibility_level: 20 },
+    }),
+    "tree/groups/11.json": lines({
+      ...{ id: 11, parent_id: 3, name: "Top", path: "top", description: "From there" },
+      ...{ visibility_level: 0, request_access_enabled: true },
+    }),
+    "tree/groups/11/labels.ndjson": lines({ ...below, title: "bug", group_id: 11 }),
+    "tree/groups/12/labels.ndjson": lines(below),
+    "tree/groups/12/milestones.ndjson": lines({ title: "v1", iid: 3, state: "active", ...at }),
+    "tree/groups/12/badges.ndjson": lines({
+      ...{ link_url: "https://example.com", image_url: "https://example.com/a.svg", ...at },
+    }),
+    "tree/groups/11/members.ndjson": lines({ access_level: 30, user_id: 7, user, ...at }),
+    "tree/groups/12/boards.ndjson": lines({
+      ...{ name: "Work", ...at },
+      lists: [
+        { list_type: "backlog" },
+        { list_type: "label", position: 0, label: { ...below, title: "bug", group_id: 11 } },
+      ],
+    }),
+    "tree/groups/11/epics.ndjson": lines(
+      { ...epic, id: 40, iid: 2, title: "Child", parent: { id: 41, iid: 1 } },
+      {
+        ...{ ...epic, id: 41, iid: 1, title: "Parent", end_date: "2026-01-02" },
+        label_links: [{ label: { ...below, title: "bug", group_id: 11 } }],
+        notes: [{ note: "So?", author_id: 7, author: { name: "Dev" }, ...at }],
+      },
+    ),
+  });
+
+  it("has its groups, with labels, milestones, boards, badges, members and epics", async () => {
+    const events = await importedGroup("from-top", await archiveOf(group()));
+    expect(events.join()).not.toContain("failed");
+    expect(await get("/groups/from-top")).toMatchObject({ description: "From there" });
+    const [below] = await get("/groups/from-top/subgroups");
+    expect(below).toMatchObject({ full_path: "from-top/below", visibility: "private" });
+    const at = `/groups/${below.id}`;
+    const names = (await get(`${at}/labels`)).map(({ name }: { name: string }) => name);
+    expect(names).toEqual(["Brire", "bug"]);
+    expect(await get(`${at}/milestones`)).toMatchObject([{ iid: 3, title: "v1" }]);
+    expect(await get(`${at}/badges`)).toMatchObject([{ link_url: "https://example.com" }]);
+    const [board] = await get(`${at}/boards`);
+    expect(board).toMatchObject({ name: "Work", lists: [{ label: { name: "bug" } }] });
+    const members = await get("/groups/from-top/members");
+    expect(members).toContainEqual(
+      expect.objectContaining({ username: "developer", access_level: 30 }),
+    );
+    const [parent] = await get("/groups/from-top/epics?search=Parent");
+    expect(parent).toMatchObject({ iid: 1, labels: ["bug"], author: { username: "developer" } });
+    const children = await get("/groups/from-top/epics/1/epics");
+    expect(children).toMatchObject([{ iid: 2, title: "Child" }]);
+    expect(await get(`/groups/from-top/epics/1/notes`)).toMatchObject([{ body: "So?" }]);
+  });
+
+  it.each<[string, Record<string, string>, RegExp]>([
+    ["without a group", { x: "y" }, /one group at the top/],
+    [
+      "with two at the top",
+      { "tree/groups/1.json": "{}", "tree/groups/2.json": "{}" },
+      /one group/,
+    ],
+    ["in a circle", { "tree/groups/1.json": '{"parent_id":1}' }, /one group at the top/],
+    ["of a project", { "tree/project.json": "{}" }, /one group at the top/],
+  ])("%s is refused", async (name, files, reason) => {
+    const path = name.replaceAll(" ", "-");
+    const events = await importedGroup(path, await archiveOf(files));
+    expect(events.join()).toMatch(reason);
+  });
+});
+
 describe("a hostile archive", () => {
   const withLine = (line: string) => ({ ...project(), "tree/project/issues.ndjson": line });
   /** The first header of a file says that something else follows. */

@@ -1,7 +1,7 @@
 // pm-cli import gitlab: from a server of another process, also when it is killed.
-import { spawn } from "node:child_process";
+import { execFileSync, spawn } from "node:child_process";
 import { once } from "node:events";
-import { writeFileSync } from "node:fs";
+import { mkdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import type { ImportReport } from "../../src/index.ts";
@@ -60,6 +60,27 @@ it("goes on where it was killed, and tells what it has brought and what not", as
   expect(code).toBe(0);
   expect(stdout).toContain("- project acme/shipping-api as acme/shipping-api, finished: ");
   expect(stdout).toContain("Not taken:");
+});
+
+it("exports a project for a GitLab, with a bundle that Git takes", async () => {
+  const to = ["export", "gitlab", "--db", "here.db", "--project", "acme/shipping-api"];
+  const { file, size } = await runJson([...to, "--file", "out.tar.gz"], at);
+  const unpacked = join(folder.path, "unpacked");
+  mkdirSync(unpacked);
+  execFileSync("tar", ["-xzf", join(folder.path, file), "-C", unpacked]);
+  expect(statSync(join(folder.path, file)).size).toBe(size);
+  expect(readFileSync(join(unpacked, "VERSION"), "utf8")).toBe("0.2.4\n");
+  execFileSync("git", ["clone", "-q", "--bare", "project.bundle", "code.git"], { cwd: unpacked });
+  const git = (...args: string[]) =>
+    execFileSync("git", args, { cwd: join(unpacked, "code.git") }).toString();
+  expect(git("symbolic-ref", "HEAD")).toBe("refs/heads/main\n");
+  git("fsck", "--strict");
+  const issues = readFileSync(join(unpacked, "tree/project/issues.ndjson"), "utf8");
+  expect(JSON.parse(issues.split("\n")[0] ?? "")).toMatchObject({
+    ...{ iid: expect.any(Number), notes: expect.any(Array), label_links: expect.any(Array) },
+  });
+  const again = await run([...to, "--file", "out.tar.gz"], at);
+  expect([again.code, again.stderr]).toEqual([1, expect.stringContaining("is there already")]);
 });
 
 it("says what is wrong", async () => {

@@ -472,6 +472,20 @@ function noteRows(
   return [...written, ...awards];
 }
 
+/** Notes on a commit. @param isFirst whether its row is to be made */
+export function commitNoteRows(
+  commit: { readonly id: number; readonly sha: string },
+  discussions: readonly Told[],
+  emoji: ReadonlyMap<number, readonly Told[]>,
+  isFirst: boolean,
+): Row[] {
+  const on = { issue_id: null, merge_request_id: null, snippet_id: null };
+  return [
+    ...(isFirst ? [{ table: "noted_commits", values: commit }] : []),
+    ...noteRows(discussions, { ...on, noted_commit_id: commit.id }, emoji),
+  ];
+}
+
 /** The place of a note on a changed file. */
 function positionRows(note: Told): Row[] {
   if (!isTold(note["position"])) return [];

@@ -14,6 +14,10 @@ export interface Place {
 /** What the first line of an archive says it is. */
 export const FORMATS = { project: "pm-api project", group: "pm-api group" } as const;
 
+/** In which format an archive is written: ours, which has everything, or the one that GitLab reads. */
+export const WRITTEN = ["pm-api", "gitlab"] as const;
+export type Format = (typeof WRITTEN)[number];
+
 /** The version of the format. Tables and columns may come and go without a new one. */
 export const VERSION = 1;
 

@@ -8,7 +8,6 @@ import { file } from "../../core/http/upload.ts";
 import * as param from "../../core/input.ts";
 import { unsupported } from "../../core/kept.ts";
 import { Json, type RequestInfo, type Resource, routes } from "../../core/resource.ts";
-import type { StoredFile } from "../../files/write.ts";
 import type { Database, Reader } from "../../store/port.ts";
 import * as applicationSettings from "../application-settings/queries.ts";
 import { isRestricted } from "../application-settings/rules.ts";
@@ -20,7 +19,7 @@ import { createProject } from "../projects/changes.ts";
 import { IMPORT_STATUS } from "../projects/json.ts";
 import { forkTarget } from "../projects/rules.ts";
 import { IMPORT_CREDENTIALS } from "../url-imports/table.ts";
-import type { Place } from "./format.ts";
+import { type Format, type Place, WRITTEN } from "./format.ts";
 import { findOverwritten, placeUntilThen } from "./overwriting.ts";
 import * as archives from "./queries.ts";
 import * as relations from "./relations.ts";
@@ -36,23 +35,32 @@ const group = routes({ source: "group" });
 const groups = routes({ path: "/groups" });
 
 /** Queues the export of a project or group. */
-async function exportLater(db: Database, { kind, id }: Place, now: number): Promise<void> {
+async function exportLater(
+  db: Database,
+  { kind, id }: Place,
+  now: number,
+  format?: Format,
+): Promise<void> {
   await archives.queueExport(db, { kind, id }, now);
-  await archiveLater(db, { exported: id, ...(kind === "group" && { of: kind }) }, now);
+  const task = { exported: id, ...(kind === "group" && { of: kind }), ...(format && { format }) };
+  await archiveLater(db, task, now);
 }
 
 /** An archive as a file to keep. */
 function archiveReply(
   db: Reader,
   request: RequestInfo,
-  found: StoredFile,
+  found: archives.Archive,
   { fullPath }: Pick<Source, "fullPath">,
 ) {
+  const name = `${fullPath.replaceAll("/", "_")}_export`;
+  const day = new Date(found.created_at).toISOString().slice(0, 10);
+  const isGitlabs = found.format === "gitlab";
   return fileReply(db, request, found, {
     "content-type": "application/gzip",
     "content-disposition": dispositionOf(
       "attachment",
-      `${fullPath.replaceAll("/", "_")}_export.ndjson.gz`,
+      isGitlabs ? `${day}_${name}.tar.gz` : `${name}.ndjson.gz`,
     ),
   });
 }
@@ -145,13 +153,14 @@ const exportRoutes = [
     summary: "Export a project: write an archive of it",
     role: "maintainer",
     input: {
+      format: param.unlessBlank(param.choice(WRITTEN)),
       description: unsupported(param.anyText()),
       upload: unsupported(param.json("where the archive is sent to")),
     },
     status: 202,
     examples: [{ message: "202 Accepted" }],
-    handle: async ({ db, source, now }) => {
-      await exportLater(db, source, now);
+    handle: async ({ db, source, input, now }) => {
+      await exportLater(db, source, now, input.format);
       return new Json({ message: "202 Accepted" });
     },
   }),

@@ -1,7 +1,7 @@
 import type { StoredFile } from "../../files/write.ts";
 import { insertMany } from "../../store/insert.ts";
 import type { Awaitable, Database, Reader } from "../../store/port.ts";
-import type { Place } from "./format.ts";
+import type { Format, Place } from "./format.ts";
 import type { Overwriting } from "./overwriting.ts";
 import * as relations from "./relations.ts";
 
@@ -23,11 +23,18 @@ export type ExportStatus =
 /** Where an import is. */
 type ImportStatus = "none" | "scheduled" | "started" | "finished" | "failed";
 
+/** An archive that was written. */
+export interface Archive extends StoredFile {
+  readonly format: Format;
+  /** When it was asked for, in epoch milliseconds. */
+  readonly created_at: number;
+}
+
 /** The archive that was written last; `undefined` if there is none. */
-export function findArchive(db: Reader, { kind, id }: Place): Awaitable<StoredFile | undefined> {
+export function findArchive(db: Reader, { kind, id }: Place): Awaitable<Archive | undefined> {
   const { exports, column } = TABLES[kind];
-  return db.one<StoredFile>(
-    `select f.id, f.size, f.sha256 from ${exports} e join stored_files f on f.id = e.file_id
+  return db.one<Archive>(
+    `select f.id, f.size, f.sha256, e.format, e.created_at from ${exports} e join stored_files f on f.id = e.file_id
      where e.${column} = ?`,
     [id],
   );
@@ -52,17 +59,17 @@ export async function queueExport(db: Database, { kind, id }: Place, now: number
   );
 }
 
-/** Notes where an export is. @param fileId the new archive, if there is one */
+/** Notes where an export is. @param written the new archive, if there is one */
 export async function setExport(
   db: Database,
   { kind, id }: Place,
   status: ExportStatus,
-  fileId?: number,
+  written?: { readonly fileId: number; readonly format: Format },
 ): Promise<void> {
   const { exports, column } = TABLES[kind];
   await db.run(
-    `update ${exports} set status = ?, file_id = coalesce(?, file_id) where ${column} = ?`,
-    [status, fileId ?? null, id],
+    `update ${exports} set status = ?, file_id = coalesce(?, file_id), format = coalesce(?, format) where ${column} = ?`,
+    [status, written?.fileId ?? null, written?.format ?? null, id],
   );
 }
 

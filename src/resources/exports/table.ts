@@ -90,4 +90,12 @@ alter table project_imports add column url $text;
 alter table project_imports add column credentials $text;
 `,
   },
+  {
+    // In which format the file is: 'pm-api', or GitLab's 'gitlab'.
+    id: "20270125-01-formats-of-exports",
+    sql: `
+alter table project_exports add column format $text not null default 'pm-api';
+alter table group_exports add column format $text not null default 'pm-api';
+`,
+  },
 ];

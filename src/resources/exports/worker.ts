@@ -12,12 +12,13 @@ import {
   type Working,
   workOff,
 } from "../../jobs/worker.ts";
+import { placeholders } from "../../store/placeholders.ts";
 import type { Database, Store } from "../../store/port.ts";
 import * as namespaces from "../namespaces/queries.ts";
 import * as users from "../users/queries.ts";
 import { convert } from "../wikis/conversion.ts";
 import { finish, type Settings } from "./finish.ts";
-import { ArchiveError, type Line, type Place } from "./format.ts";
+import { ArchiveError, type Format, type Line, type Place } from "./format.ts";
 import { type Overwriting, overwrite } from "./overwriting.ts";
 import * as archives from "./queries.ts";
 import type { Lines, Target } from "./reader.ts";
@@ -29,7 +30,7 @@ const ARCHIVIST = "archivist";
 
 /** What the worker is to do, with the id of a project or, with `of`, of a group. */
 type ArchiveTask = (
-  | { readonly exported: number }
+  | { readonly exported: number; readonly format?: Format }
   | { readonly imported: number }
   | { readonly relationsOf: number }
 ) & { readonly of?: "group" };
@@ -47,16 +48,27 @@ export function archiveLater(db: Database, task: ArchiveTask, now: number): Prom
 
 /** What the worker needs. */
 interface Archivist extends Working {
-  /** Reads an archive of another program as lines of ours after the first one; `undefined` if it is none. */
-  readonly foreignLines?: (
+  /** Reads an archive of GitLab as lines of ours after the first one; `undefined` if it is none. */
+  readonly foreignLines: (
     archive: { readonly open: () => AsyncIterable<Uint8Array>; readonly size: number },
-    now: number,
+    here: {
+      readonly kind: Place["kind"];
+      readonly now: number;
+      /** Those of some user names, in small letters, for whom the importer can speak. */
+      readonly namesHere: (names: readonly string[]) => Promise<ReadonlySet<string>>;
+    },
   ) => Promise<Lines | undefined>;
+  /** Writes the archive of a project as GitLab does, unpacked. */
+  readonly foreignArchive: (
+    place: Place,
+    now: number,
+    signal: AbortSignal,
+  ) => Promise<AsyncIterable<Uint8Array>>;
 }
 
 /** How the worker does its tasks. */
 function workerOf(working: Archivist): WorkerSettings {
-  const { store, now, onError, foreignLines } = working;
+  const { store, now, onError, foreignLines, foreignArchive } = working;
   return {
     ...working,
     name: ARCHIVIST,
@@ -70,12 +82,8 @@ function workerOf(working: Archivist): WorkerSettings {
         return writeRelations({ store, now: now(), onError }, place(task.relationsOf), signal);
       }
       return "exported" in task
-        ? write(store, place(task.exported), now(), signal)
-        : read(
-            { store, now: now(), onError, ...(foreignLines && { foreignLines }) },
-            place(task.imported),
-            signal,
-          );
+        ? write({ store, now: now(), foreignArchive }, place(task.exported), task.format, signal)
+        : read({ store, now: now(), onError, foreignLines }, place(task.imported), signal);
     },
   };
 }
@@ -91,9 +99,9 @@ export function writeArchives(settings: Archivist): Promise<number> {
 }
 
 async function write(
-  store: Store,
+  { store, now, foreignArchive }: Pick<Archivist, "store" | "foreignArchive"> & { now: number },
   place: Place,
-  now: number,
+  format: Format = "pm-api",
   signal: AbortSignal,
 ): Promise<Outcome> {
   const status = await archives.exportStatusOf(store, place);
@@ -102,37 +110,42 @@ async function write(
   await store.transaction((db) => archives.setExport(db, place, "started"), { shared: true });
   if (place.kind === "project") await convert(store, place.id, now);
   const { linesOf } = await import("./writer.ts");
+  const foreign = format === "gitlab" ? await foreignArchive(place, now, signal) : undefined;
   try {
-    const file = await storeLines(store, linesOf(store, place, now), now, signal);
-    return { done: true, follow: (db) => archives.setExport(db, place, "finished", file.id) };
+    const bytes = foreign ?? textOf(linesOf(store, place, now), signal);
+    const file = await storePacked(store, bytes, now);
+    const written = { fileId: file.id, format: foreign ? format : "pm-api" };
+    return { done: true, follow: (db) => archives.setExport(db, place, "finished", written) };
   } catch (error) {
     if (signal.aborted) return "interrupted";
-    throw error;
+    if (!(error instanceof ArchiveError)) throw error;
+    return { done: true, follow: (db) => archives.setExport(db, place, "failed") };
   }
 }
 
-/** Stores lines as a file, packed. @throws what the signal was aborted with */
-function storeLines(
+/** Lines as text. @throws what the signal was aborted with */
+async function* textOf(lines: AsyncIterable<Line>, signal: AbortSignal): AsyncGenerator<string> {
+  for await (const line of lines) {
+    signal.throwIfAborted();
+    yield `${JSON.stringify(line)}\n`;
+  }
+}
+
+/** Stores text or bytes as a file, packed. */
+function storePacked(
   store: Store,
-  written: AsyncIterable<Line>,
+  parts: AsyncIterable<string | Uint8Array>,
   now: number,
-  signal: AbortSignal,
 ): Promise<StoredFile> {
-  const lines = async function* () {
-    for await (const line of written) {
-      signal.throwIfAborted();
-      yield `${JSON.stringify(line)}\n`;
-    }
-  };
   const zip = createGzip();
-  const text = Readable.from(lines());
+  const text = Readable.from(parts, { objectMode: false });
   text.once("error", (error) => zip.destroy(error));
   return storeFile(store, text.pipe(zip), now);
 }
 
 /** Writes what is still to be written of the relations that were asked for. */
 async function writeRelations(
-  { store, now, onError }: Doing,
+  { store, now, onError }: Omit<Doing, "foreignLines">,
   place: Place,
   signal: AbortSignal,
 ): Promise<Outcome> {
@@ -147,7 +160,7 @@ async function writeRelations(
       for await (const { objects, lines } of filesOf(store, place, relation, most, now)) {
         total += objects;
         number += 1;
-        const file = await storeLines(store, lines, now, signal);
+        const file = await storePacked(store, textOf(lines, signal), now);
         const added = { number, objects, updated_at: now };
         await store.transaction((db) => relations.addFile(db, id, added, file));
       }
@@ -168,7 +181,7 @@ interface Doing {
   readonly store: Store;
   readonly now: number;
   readonly onError: (error: unknown) => void;
-  readonly foreignLines?: Archivist["foreignLines"];
+  readonly foreignLines: Archivist["foreignLines"];
 }
 
 const INTERRUPTED = "The server was stopped meanwhile. Delete what was made, and import it again.";
@@ -176,7 +189,6 @@ const BROKEN = "Something went wrong on the server. Delete what was made, and im
 
 /** Reads an archive of another program. */
 async function readForeign(target: Target, lines: Lines, signal: AbortSignal): Promise<Settings> {
-  if (target.place.kind === "group") throw new ArchiveError("archives of GitLab are of projects");
   const { readLines } = await import("./reader.ts");
   try {
     return await readLines(target, lines, signal);
@@ -211,7 +223,8 @@ async function read(
   try {
     const file = { id, size: size ?? 0 };
     const archive = { open: () => readFile(store, file), size: file.size };
-    const foreign = await foreignLines?.(archive, now);
+    const namesHere = (names: readonly string[]) => namesAmong(target, names);
+    const foreign = await foreignLines(archive, { kind: place.kind, now, namesHere });
     const settings = foreign
       ? await readForeign(target, foreign, signal)
       : await readArchive(target, { bytes: archive.open(), size: archive.size }, signal);
@@ -231,6 +244,21 @@ async function read(
     onError(error);
     return ended(BROKEN);
   }
+}
+
+/** Those of some user names, in small letters, for whom an importer can speak. */
+async function namesAmong(
+  { store, importer, speaksForAll }: Target,
+  names: readonly string[],
+): Promise<ReadonlySet<string>> {
+  if (names.length === 0) return new Set();
+  const among = placeholders(names);
+  const found = await store.rows(
+    `select id, lower(username) from users where lower(username) in (${among.sql}) and state <> 'removed'`,
+    among.values,
+  );
+  const known = found.filter(([id]) => speaksForAll || id === importer);
+  return new Set(known.map(([, name]) => String(name)));
 }
 
 /** Tells in the group's audit log how its import has ended: nothing else of the API does. */

@@ -1,12 +1,13 @@
 import { BEING_DELETED, OF_HOMES } from "../../core/access/visibility.ts";
 import { readFile } from "../../files/read.ts";
+import type { StoredFile } from "../../files/write.ts";
 import { FetchPlan } from "../../git/fetch-plan.ts";
 import { isOfPipeline, listRefs } from "../../git/refs.ts";
 import { open, type RepositoryRow } from "../../git/repository.ts";
 import { EVERYTHING } from "../../git/select.ts";
 import { writePack } from "../../git/send.ts";
 import { placeholders } from "../../store/placeholders.ts";
-import type { Reader, Store, Value } from "../../store/port.ts";
+import type { Awaitable, Reader, Store, Value } from "../../store/port.ts";
 import { Pace } from "../../turns/pace.ts";
 import * as avatars from "../avatars/queries.ts";
 import { objectsAfter } from "../lfs/objects.ts";
@@ -62,13 +63,28 @@ export async function* filesOf(
     yield { objects: 1, lines };
     return;
   }
+  for await (const { objects, lines } of partsOf(store, place, [first, ...parts], most)) {
+    yield { objects, lines: linesAround(head, lines) };
+  }
+}
+
+/**
+ * The rows of a table with those of other tables that are about them, of so many of the first ones at a time; one part
+ * at least. The lines of a part are to be read before the next one is asked for.
+ */
+export async function* partsOf(
+  store: Store,
+  place: Place,
+  [first, ...others]: readonly [string, ...string[]],
+  most: number,
+): AsyncGenerator<RelationFile> {
   const homes = await homesOf(store, place);
   const tables = place.kind === "project" ? ARCHIVED : GROUP_ARCHIVED;
   const writer = () => new Writer(store, tables, homes);
   const ids = await writer().objectsOf(first);
   for (let at = 0; at === 0 || at < ids.length; at += most) {
     const some = ids.slice(at, at + most);
-    yield { objects: some.length, lines: linesAround(head, writer().relation(first, parts, some)) };
+    yield { objects: some.length, lines: writer().relation(first, others, some) };
   }
 }
 
@@ -146,15 +162,20 @@ function chunksOf(ids: readonly number[]): number[][] {
   return Array.from({ length: count }, (_, at) => ids.slice(at * PAGE, (at + 1) * PAGE));
 }
 
-async function settingsOf(db: Reader, projectId: number): Promise<Line> {
+/** The settings of a project by their columns, with its topics as JSON. */
+export async function settingsIn(db: Reader, projectId: number): Promise<Record<string, Value>> {
   const names = Object.keys(SETTINGS).filter((name) => name !== "topics");
   const [values] = await db.rows(`select ${names.join(", ")} from projects where id = ?`, [
     projectId,
   ]);
   const topics = JSON.stringify(await listTopics(db, projectId));
   const settings = Object.fromEntries(names.map((name, at) => [name, values?.[at] ?? null]));
-  return { project: { ...settings, topics } };
+  return { ...settings, topics };
 }
+
+const settingsOf = async (db: Reader, projectId: number): Promise<Line> => ({
+  project: await settingsIn(db, projectId),
+});
 
 async function* avatarOf(db: Reader, place: Place): AsyncGenerator<Line> {
   const found = await avatars.find(db, place);
@@ -165,17 +186,38 @@ async function* avatarOf(db: Reader, place: Place): AsyncGenerator<Line> {
 }
 
 /** The objects of Git LFS of a project. */
-async function* largeFilesOf(db: Reader, projectId: number): AsyncGenerator<Line> {
+export async function* largeFilesIn(db: Reader, projectId: number): AsyncGenerator<StoredFile> {
   for (let last = 0; ; ) {
     const { objects, end } = await objectsAfter(db, projectId, last, PAGE);
-    for (const file of objects) {
-      yield { lfs: file.sha256 };
-      yield* inLines(readFile(db, file));
-    }
+    yield* objects;
     if (end === undefined) return;
     last = end;
   }
 }
+
+async function* largeFilesOf(db: Reader, projectId: number): AsyncGenerator<Line> {
+  for await (const file of largeFilesIn(db, projectId)) {
+    yield { lfs: file.sha256 };
+    yield* inLines(readFile(db, file));
+  }
+}
+
+/** A file that texts of a project refer to. */
+interface Upload extends Pick<StoredFile, "id" | "size"> {
+  readonly secret: string;
+  readonly file_name: string;
+  readonly created_at: number;
+  readonly uploader_id: number | null;
+}
+
+/** The files that texts of a project refer to. */
+export const uploadsIn = (db: Reader, projectId: number): Awaitable<Upload[]> =>
+  db.all<Upload>(
+    `select up.secret, up.file_name, up.created_at, up.uploader_id, f.id, f.size
+     from project_uploads up join stored_files f on f.id = up.file_id
+     where up.project_id = ? order by up.id`,
+    [projectId],
+  );
 
 /** The ids of what rows belong to, in the order in which these rows are written. */
 type Homes = Readonly<Partial<Record<Home, readonly (readonly number[])[]>>>;
@@ -329,24 +371,11 @@ class Writer {
   }
 
   async *uploads(projectId: number): AsyncGenerator<Line> {
-    const found = await this.#db.rows(
-      `select up.secret, up.file_name, up.created_at, up.uploader_id, f.id, f.size
-       from project_uploads up join stored_files f on f.id = up.file_id
-       where up.project_id = ? order by up.id`,
-      [projectId],
-    );
-    for (const row of found) {
-      const [secret, file_name, created_at, uploader_id, id, size] = row as [
-        string,
-        string,
-        number,
-        number | null,
-        number,
-        number,
-      ];
+    for (const file of await uploadsIn(this.#db, projectId)) {
+      const { secret, file_name, created_at, uploader_id } = file;
       yield* this.#named([uploader_id]);
       yield { upload: { secret, file_name, created_at, uploader_id } };
-      yield* inLines(readFile(this.#db, { id, size }));
+      yield* inLines(readFile(this.#db, file));
     }
   }
 }
@@ -367,30 +396,48 @@ function owners({ columns }: ArchivedTable): [string, ArchivedColumn][] {
   return entries.slice(0, end);
 }
 
+/** A repository: its references, the default branch of a wiki if it is not the usual one, and all objects as a pack. */
+interface Packed {
+  readonly refs: readonly (readonly [name: string, oid: string])[];
+  readonly head: string | null;
+  readonly pack: AsyncIterable<Uint8Array>;
+}
+
+/** The code of a project, or a wiki; `undefined` if it is empty. */
+export async function packOf(
+  store: Store,
+  projectId: number,
+  kind: "code" | "wiki",
+): Promise<Packed | undefined> {
+  const row = await store.one<RepositoryRow & { head: string | null }>(
+    "select id, version, has_garbage, refs_version, head from git_repositories where project_id = ? and kind = ?",
+    [projectId, kind],
+  );
+  const refs = row ? await listRefs(store, row.id) : [];
+  if (!row || refs.length === 0) return undefined;
+  const repository = await open(store, row);
+  const list = refs.filter(({ name, oid }) => !isOfPipeline(name) && repository.findHex(oid) >= 0);
+  const plan = new FetchPlan(repository, { head: "", list }, cloneOf(list.map(({ oid }) => oid)));
+  const pace = new Pace();
+  const selection = await plan.select([], row.has_garbage === 1 || list.length < refs.length, pace);
+  return {
+    refs: list.map(({ name, oid }) => [name, oid]),
+    head: row.head,
+    pack: writePack(selection, { ofsDeltas: true, thin: false }, pace),
+  };
+}
+
 async function* repositoryOf(
   store: Store,
   projectId: number,
   kind: "code" | "wiki",
   groupId?: number,
 ): AsyncGenerator<Line> {
-  const row = await store.one<RepositoryRow & { head: string | null }>(
-    "select id, version, has_garbage, refs_version, head from git_repositories where project_id = ? and kind = ?",
-    [projectId, kind],
-  );
-  const refs = row ? await listRefs(store, row.id) : [];
-  if (!row || refs.length === 0) return;
-  const repository = await open(store, row);
-  const list = refs.filter(({ name, oid }) => !isOfPipeline(name) && repository.findHex(oid) >= 0);
-  yield {
-    repository: kind,
-    refs: list.map(({ name, oid }) => [name, oid]),
-    head: row.head,
-    ...(groupId !== undefined && { namespace_id: groupId }),
-  };
-  const plan = new FetchPlan(repository, { head: "", list }, cloneOf(list.map(({ oid }) => oid)));
-  const pace = new Pace();
-  const selection = await plan.select([], row.has_garbage === 1 || list.length < refs.length, pace);
-  yield* inLines(writePack(selection, { ofsDeltas: true, thin: false }, pace));
+  const found = await packOf(store, projectId, kind);
+  if (!found) return;
+  const { refs, head, pack } = found;
+  yield { repository: kind, refs, head, ...(groupId !== undefined && { namespace_id: groupId }) };
+  yield* inLines(pack);
 }
 
 /** Asks for all that some objects consist of. */

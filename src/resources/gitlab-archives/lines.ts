@@ -4,7 +4,11 @@ import { attachmentName } from "../../core/http/attachments.ts";
 import { BRANCHES, headOfRequest, TAGS } from "../../git/refs.ts";
 import type { Value } from "../../store/port.ts";
 import {
+  approvalRuleRows,
+  badgeRow,
   boardRows,
+  commitNoteRows,
+  instantIn,
   issueRows,
   labelRow,
   listIn,
@@ -21,39 +25,52 @@ import {
 } from "../bulk-imports/rows.ts";
 import { isTold, type Told } from "../bulk-imports/source.ts";
 import { ARCHIVED, SETTINGS } from "../exports/archived.ts";
-import { ArchiveError, CHUNK, type Line, MAX_LINE } from "../exports/format.ts";
+import { ArchiveError, CHUNK, INHERITED, type Line } from "../exports/format.ts";
 import { ACCESS_LEVELS } from "../projects/feature-levels.ts";
+import { type Here, objectsIn, People, rowLines } from "./relations.ts";
 import { type Archive, entriesOf, headOf, isTar } from "./tar.ts";
-import { detailsIn, discussionsIn, Numbers, personIn, reviewersIn, versionsIn } from "./told.ts";
+import {
+  awardsOn,
+  detailsIn,
+  discussionsIn,
+  emojiIn,
+  Numbers,
+  personIn,
+  reviewersIn,
+  versionsIn,
+} from "./told.ts";
 
-/** Records whose rows are given together. */
-const SOME = 100;
-/** Characters of rows that are given together. */
-const MOST = 4 * 1024 * 1024;
 /** Bytes of the list of references in front of a repository. */
 const MOST_REFS = 32 * 1024 * 1024;
 const MOST_LABELS = 100_000;
 
-/** Whether a file is an archive of a project that GitLab has written. */
+/** Whether a file is an archive that GitLab has written. */
 export async function isOfGitlab(archive: Archive): Promise<boolean> {
   return isTar(await headOf(archive, 512));
 }
 
 /**
- * An archive of a project that GitLab has written, as lines of an archive of ours: it is read once for each relation, so
+ * An archive of a project, or of a group, that GitLab has written, as lines of an archive of ours: it is read once for each relation, so
  * that nothing of it is held.
  *
- * @param now in epoch milliseconds, for what has no instant
  * @throws ArchiveError if it is damaged, or of a GitLab before 13
  */
-export async function* linesOf(archive: Archive, now: number): AsyncGenerator<Line, undefined> {
+export async function* linesOf(archive: Archive, here: Here): AsyncGenerator<Line, undefined> {
+  if (here.kind === "group") {
+    const { groupLinesOf } = await import("./group-lines.ts");
+    yield* groupLinesOf(archive, here);
+    return undefined;
+  }
   const project = await projectIn(archive);
-  const reading = new Reading(archive, now);
+  const reading = new Reading(archive, here);
+  const { now } = here;
   yield* reading.people();
   yield* reading.repository("project.bundle", "code");
-  yield { project: settingsIn(project, reading.branch, reading.topics(project)) };
+  const all = await reading.settings(project);
+  yield { project: settingsIn(all, reading.branch, reading.topics(project)) };
   yield* reading.rowsOf("labels", (told) => reading.label(told));
   yield* reading.rowsOf("milestones", (told) => reading.milestone(told));
+  yield* reading.rowsOf("project_badges", (told) => reading.badge(told));
   yield* reading.rowsOf("project_members", (told) => {
     const user = personIn(told["user"]) ?? { id: told["user_id"] };
     const { access_level, expires_at, created_at } = told;
@@ -62,11 +79,13 @@ export async function* linesOf(archive: Archive, now: number): AsyncGenerator<Li
   for (const table of ["protected_branches", "protected_tags"] as const) {
     yield* reading.rowsOf(table, (told) => reading.protection(told, table));
   }
+  yield* reading.rowsOf("approval_rules", (told) => reading.approvalRule(told));
   yield* reading.rowsOf("issues", (told) => reading.issue(told));
   yield* reading.rowsOf("merge_requests", (told) => reading.request(told));
   yield* reading.rowsOf("boards", (told) => reading.board(told));
   yield* reading.rowsOf("releases", (told) => reading.release(told));
   yield* reading.rowsOf("snippets", (told) => reading.snippet(told));
+  yield* reading.rowsOf("commit_notes", (told) => reading.commitNote(told));
   yield* reading.repository("project.wiki.bundle", "wiki");
   yield* reading.files();
   yield { end: true };
@@ -89,35 +108,6 @@ async function projectIn(archive: Archive): Promise<Told> {
   );
 }
 
-/** The JSON objects of lines. */
-async function* objectsIn(bytes: AsyncIterable<Buffer>): AsyncGenerator<Told> {
-  let waiting: Buffer[] = [];
-  let length = 0;
-  for await (const chunk of bytes) {
-    let from = 0;
-    for (let end = chunk.indexOf(10); end >= 0; end = chunk.indexOf(10, from)) {
-      waiting.push(chunk.subarray(from, end));
-      const line = Buffer.concat(waiting);
-      waiting = [];
-      length = 0;
-      from = end + 1;
-      if (line.length > 0) yield objectIn(line);
-    }
-    waiting.push(chunk.subarray(from));
-    length += chunk.length - from;
-    if (length > MAX_LINE) throw new ArchiveError("the archive has too long a line");
-  }
-  if (length > 0) yield objectIn(Buffer.concat(waiting));
-}
-
-function objectIn(line: Buffer): Told {
-  try {
-    const told: unknown = JSON.parse(line.toString("utf8"));
-    if (isTold(told)) return told;
-  } catch {}
-  throw new ArchiveError("the archive is damaged: a line is no JSON object");
-}
-
 /** Reads one archive, and knows what its records name. */
 class Reading {
   readonly #archive: Archive;
@@ -126,15 +116,20 @@ class Reading {
   /** The numbers of labels by their names, and of milestones by their titles. */
   readonly #labels = new Map<string, number>();
   readonly #milestones = new Map<string, number>();
-  /** The members: of others, no user name is told. */
-  readonly #people = new Set<unknown>();
+  /** The protected branches by their names. */
+  readonly #branches = new Map<string, number>();
+  /** The commits that have notes, and the first notes of the discussions on commits. */
+  readonly #noted = new Map<string, number>();
+  readonly #threads = new Map<string, unknown>();
+  readonly #people: People;
   readonly #isNamed = (id: unknown) => this.#people.has(id);
   /** The branch that the repository names first. */
   branch: string | undefined;
 
-  constructor(archive: Archive, now: number) {
+  constructor(archive: Archive, { now, namesHere }: Here) {
     this.#archive = archive;
     this.#now = now;
+    this.#people = new People(namesHere);
   }
 
   /** The objects of a relation. */
@@ -147,35 +142,25 @@ class Reading {
     }
   }
 
-  /** Who the members are: nobody else has a name. */
+  /** What the archive says of the project and, in relations of their own, of its features and its CI. */
+  async settings(project: Told): Promise<Told> {
+    let all = project;
+    for (const name of ["project_feature", "ci_cd_settings"]) {
+      for await (const told of this.#relation(name)) all = { ...all, [name]: told };
+    }
+    return all;
+  }
+
+  /** Who the members are and, since GitLab 17, who else has done something: nobody else has a name. */
   async *people(): AsyncGenerator<Line> {
-    for await (const { user } of this.#relation("project_members")) {
-      const person = personIn(user);
-      if (!person) continue;
-      this.#people.add(person["id"]);
-      yield { person: [person["id"] as number, String(person["username"])] };
+    for (const name of ["project_members", "user_contributions"]) {
+      yield* this.#people.namedIn(this.#relation(name));
     }
   }
 
   /** The rows of a relation, those of some records by their tables. */
-  async *rowsOf(name: string, rowsOf: (told: Told) => Row[]): AsyncGenerator<Line> {
-    let waiting: Row[] = [];
-    let count = 0;
-    let length = 0;
-    for await (const told of this.#relation(name)) {
-      for (const row of rowsOf(told)) {
-        waiting.push(row);
-        for (const value of Object.values(row.values)) {
-          length += typeof value === "string" ? value.length : 8;
-        }
-      }
-      count += 1;
-      if (count % SOME > 0 && length < MOST) continue;
-      yield* grouped(waiting);
-      waiting = [];
-      length = 0;
-    }
-    yield* grouped(waiting);
+  rowsOf(name: string, rowsOf: (told: Told) => Row[]): AsyncGenerator<Line> {
+    return rowLines(this.#relation(name), rowsOf, ARCHIVED);
   }
 
   label(told: Told): Row[] {
@@ -186,7 +171,7 @@ class Reading {
     this.#labels.set(name, id);
     const [first] = listIn(told["priorities"]);
     const row = labelRow({ ...told, id, name, priority: first?.["priority"] }, this.#now);
-    return [row];
+    return [inherited(row, told["type"] === "GroupLabel" || told["group_id"] != null)];
   }
 
   milestone(told: Told): Row[] {
@@ -200,7 +185,7 @@ class Reading {
     const row = milestoneRow({ ...told, id });
     // Those of groups have numbers that the project's own may have, too.
     const isGroups = told["group_id"] != null;
-    return [isGroups ? { ...row, values: { ...row.values, iid: null } } : row];
+    return [inherited(isGroups ? { ...row, values: { ...row.values, iid: null } } : row, isGroups)];
   }
 
   /** What a record names; labels and milestones of groups become rows, too. */
@@ -208,10 +193,14 @@ class Reading {
     const links = listIn(told["label_links"]).map(({ label }) => toldIn(label));
     const ofEvents = listIn(told["resource_label_events"]).map(({ label }) => toldIn(label));
     const milestone = toldIn(told["milestone"]);
+    const events = listIn(told["resource_milestone_events"]);
+    const milestones = [milestone, ...events.map((event) => toldIn(event["milestone"]))];
     const rows = [...links, ...ofEvents].flatMap((label) =>
       textIn(label["title"]) === null ? [] : this.label(label),
     );
-    if (textIn(milestone["title"]) !== null) rows.push(...this.milestone(milestone));
+    for (const one of milestones) {
+      if (textIn(one["title"]) !== null) rows.push(...this.milestone(one));
+    }
     const named = {
       label: (name: unknown) => this.#labels.get(String(name)),
       milestone: (id: unknown) => (numberIn(id) === null ? undefined : (id as number)),
@@ -221,8 +210,27 @@ class Reading {
     return { rows, named, common: { labels, milestone: id === undefined ? null : { id } } };
   }
 
+  badge(told: Told): Row[] {
+    return [badgeRow({ ...told, id: this.#numbers.next() }, this.#now)];
+  }
+
+  approvalRule(told: Told): Row[] {
+    const rule = {
+      ...told,
+      id: this.#numbers.next(),
+      users: listIn(told["approval_project_rules_users"]).map(({ user_id: id }) => ({ id })),
+      protected_branches: listIn(told["approval_project_rules_protected_branches"]).map(
+        ({ branch_name: name }) => ({ name }),
+      ),
+    };
+    return approvalRuleRows(rule, this.#branches, this.#now);
+  }
+
   protection(told: Told, table: "protected_branches" | "protected_tags"): Row[] {
     const id = this.#numbers.next();
+    if (table === "protected_branches" && this.#branches.size < MOST_LABELS) {
+      this.#branches.set(String(told["name"]), id);
+    }
     return protectionRows({ ...told, id }, table, this.#now).map((row) =>
       row.table === "protection_grants"
         ? { ...row, values: { ...row.values, id: this.#numbers.next() } }
@@ -243,12 +251,13 @@ class Reading {
       time_stats: timesIn(told),
       issue_type: told["issue_type"] ?? toldIn(told["work_item_type"])["base_type"],
     };
-    return [...rows, ...issueRows(issue, details, named)];
+    return [...rows, ...issueRows(issue, details, named), ...this.#times("issue", told, issue.id)];
   }
 
   request(told: Told): Row[] {
     const { rows, named, common } = this.#naming(told);
     const metrics = toldIn(told["metrics"]);
+    const merging = toldIn(told["merge_params"]);
     const details = {
       ...detailsIn(told, this.#numbers, this.#milestones, this.#isNamed),
       versions: versionsIn(told, this.#numbers),
@@ -273,13 +282,28 @@ class Reading {
       merged_at: isMerged ? (metrics["merged_at"] ?? told["updated_at"]) : null,
       merge_user: { id: metrics["merged_by_id"] ?? told["merge_user_id"] },
       time_stats: timesIn(told),
+      force_remove_source_branch: merging["force_remove_source_branch"],
+      should_remove_source_branch: merging["should_remove_source_branch"],
     };
+    const times = this.#times("merge_request", told, request.id);
     // Versions whose commits are not in the repository are forgotten at the end.
-    return [...rows, ...requestRows(request, details, named, () => true)];
+    return [...rows, ...requestRows(request, details, named, () => true), ...times];
+  }
+
+  /** Entries of spent time. */
+  #times(prefix: "issue" | "merge_request", told: Told, id: number): Row[] {
+    const on = { issue_id: null, merge_request_id: null, [`${prefix}_id`]: id };
+    return listIn(told["timelogs"]).map((one) => {
+      const at = instantIn(one["created_at"]) ?? this.#now;
+      const { user_id, time_spent, summary } = one;
+      const spent_at = instantIn(one["spent_at"]) ?? at;
+      const values = { user_id, time_spent, summary: textIn(summary), spent_at, created_at: at };
+      return { table: "timelogs", values: { id: this.#numbers.next(), ...on, ...values } };
+    });
   }
 
   board(told: Told): Row[] {
-    const { rows, named } = this.#naming(told);
+    const { rows, named, common } = this.#naming(told);
     const lists = listIn(told["lists"]);
     for (const { label } of lists) if (isTold(label)) rows.push(...this.label(label));
     const board = {
@@ -290,33 +314,72 @@ class Reading {
         ...{ id: this.#numbers.next(), position },
         label: { name: toldIn(label)["title"] },
       })),
-      ...{ labels: [], milestone: null, assignee: null },
+      ...{ labels: [], milestone: common.milestone, assignee: null },
     };
     return [...rows, ...boardRows(board, named, this.#now)];
   }
 
   release(told: Told): Row[] {
+    const milestones = listIn(told["milestone_releases"]).map(({ milestone }) =>
+      this.#naming({ milestone }),
+    );
     const { named } = this.#naming({});
-    const links = listIn(told["links"]).map((link) => ({ ...link, id: this.#numbers.next() }));
+    const links = listIn(told["links"]).map((link) => ({
+      ...{ ...link, id: this.#numbers.next() },
+      // Of such an address, the API tells the path.
+      direct_asset_url: `/releases/-/downloads${textIn(link["filepath"]) ?? ""}`,
+    }));
     const release = {
       ...{ ...told, tag_name: told["tag"], author: { id: told["author_id"] } },
-      ...{ commit: { id: told["sha"] }, assets: { links }, milestones: [] },
+      commit: { id: told["sha"] },
+      assets: { links: links.reverse() },
+      milestones: milestones.flatMap(({ common }) => common.milestone ?? []),
     };
     const id = this.#numbers.next();
-    return releaseRows(release, named).map((row) => {
+    const rows = releaseRows(release, named).map((row) => {
       const isRelease = row.table === "releases";
       return { ...row, values: { ...row.values, ...(isRelease ? { id } : { release_id: id }) } };
     });
+    return [...milestones.flatMap((one) => one.rows), ...rows];
   }
 
   snippet(told: Told): Row[] {
     const files = new Map([
       [textIn(told["file_name"]) || "snippet.txt", textIn(told["content"]) ?? ""],
+      // Our own archives have them; GitLab's have repositories.
+      ...listIn(told["files"]).map(({ path, content }) => [String(path), String(content)] as const),
     ]);
     const discussions = discussionsIn(told, this.#numbers, this.#isNamed);
-    const about = { discussions, emoji: [], noteEmoji: new Map() };
+    const noteEmoji = awardsOn(discussions, this.#numbers);
+    const emoji = emojiIn(told["award_emoji"], this.#numbers);
+    const about = { discussions, emoji, noteEmoji };
     const snippet = { ...told, id: this.#numbers.next(), author: { id: told["author_id"] } };
     return snippetRows(snippet, files, about, numberIn(told["visibility_level"]) ?? 0);
+  }
+
+  /** A note on a commit. */
+  commitNote(told: Told): Row[] {
+    const sha = String(told["commit_id"]);
+    const known = this.#noted.get(sha);
+    const id = known ?? this.#numbers.next();
+    if (this.#noted.size < MOST_LABELS) this.#noted.set(sha, id);
+    const notes = [{ ...told, commit_id: null }];
+    const discussions = discussionsIn({ notes }, this.#numbers, this.#isNamed);
+    const noteEmoji = awardsOn(discussions, this.#numbers);
+    const rows = commitNoteRows({ id, sha }, discussions, noteEmoji, known === undefined);
+    const discussion = textIn(told["discussion_id"]);
+    if (discussion === null) return rows;
+    const first = this.#threads.get(discussion);
+    const number = listIn(discussions[0]?.["notes"])[0]?.["id"];
+    if (this.#threads.size < MOST_LABELS && first === undefined)
+      this.#threads.set(discussion, number);
+    return first === undefined
+      ? rows
+      : rows.map(({ table, values }) =>
+          table === "notes"
+            ? { table, values: { ...values, thread_id: first, reply: 1 } }
+            : { table, values },
+        );
   }
 
   /** The topics of the project. */
@@ -351,16 +414,19 @@ class Reading {
     }
   }
 
-  /** Files that texts refer to, and objects of Git LFS. */
+  /** Files that texts refer to, objects of Git LFS, and the picture. */
   async *files(): AsyncGenerator<Line> {
     for await (const { name, bytes } of entriesOf(this.#archive)) {
       const [, secret, file] = /^uploads\/([0-9a-f]{32})\/([^/]{1,255})$/.exec(name) ?? [];
       const [, oid] = /^lfs-objects\/([0-9a-f]{64})$/.exec(name) ?? [];
+      const [, picture] = /^avatar\/(?:[^/]+\/)*([^/]{1,255})$/.exec(name) ?? [];
       if (secret !== undefined && file !== undefined && file.trim() !== "") {
         const file_name = attachmentName(file);
         yield { upload: { secret, file_name, created_at: this.#now, uploader_id: null } };
-      } else if (oid === undefined) continue;
-      else yield { lfs: oid };
+      } else if (oid !== undefined) yield { lfs: oid };
+      else if (picture !== undefined && picture.trim() !== "")
+        yield { avatar: { file_name: picture } };
+      else continue;
       yield* inLines(bytes);
     }
   }
@@ -374,31 +440,11 @@ async function* inLines(bytes: AsyncIterable<Buffer>): AsyncGenerator<Line> {
   }
 }
 
-/** Rows as lines: those of a table together, after those that they name. */
-function* grouped(rows: readonly Row[]): Generator<Line> {
-  const byTable = byTables(rows);
-  for (const table of Object.keys(ARCHIVED)) {
-    const some = byTable.get(table) ?? [];
-    let last = "";
-    for (const { values } of some) {
-      const columns = Object.keys(values);
-      const shown = columns.join();
-      if (shown !== last) yield { table, columns };
-      last = shown;
-      yield Object.values(values) as Value[];
-    }
-  }
-}
-
-function byTables(rows: readonly Row[]): Map<string, Row[]> {
-  const found = new Map<string, Row[]>();
-  for (const row of rows) {
-    const some = found.get(row.table) ?? [];
-    found.set(row.table, some);
-    some.push(row);
-  }
-  return found;
-}
+/** A row that may be of a group above the project: if there is the same one here, too, it stands for it. */
+const inherited = ({ table, values }: Row, isGroups: boolean): Row => ({
+  table,
+  values: { ...values, [INHERITED]: Number(isGroups) },
+});
 
 const timesIn = (told: Told) => ({
   time_estimate: told["time_estimate"],
@@ -424,6 +470,8 @@ function settingsIn(
   const ff = project["merge_requests_ff_only_enabled"] === true;
   const all: Readonly<Record<string, unknown>> = {
     ...project,
+    public_jobs: project["public_builds"],
+    ci_default_git_depth: toldIn(project["ci_cd_settings"])["default_git_depth"],
     visibility: numberIn(project["visibility_level"]) ?? VISIBILITIES.private,
     default_branch: textIn(project["default_branch"]) ?? branch,
     topics: JSON.stringify(topics),

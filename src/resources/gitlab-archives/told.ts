@@ -50,7 +50,7 @@ export function discussionsIn(told: Told, numbers: Numbers, isNamed: IsNamed): T
       resolved_by: { id: note["resolved_by_id"] },
       internal: note["internal"] ?? note["confidential"],
       position: positionIn(note["position"] ?? note["original_position"]),
-      suggestions: [],
+      suggestions: suggestionsIn(note, numbers),
     });
   }
   return [...threads.values()].map((of) => ({
@@ -58,6 +58,20 @@ export function discussionsIn(told: Told, numbers: Numbers, isNamed: IsNamed): T
     individual_note:
       of.length === 1 && !["DiffNote", "DiscussionNote"].includes(String(of[0]?.["type"])),
     notes: of,
+  }));
+}
+
+/** Changes of lines that a note suggests. */
+function suggestionsIn(note: Told, numbers: Numbers): Told[] {
+  const line = numberIn(toldIn(positionIn(note["position"]))["new_line"]);
+  if (line === null) return [];
+  return listIn(note["suggestions"]).map((one) => ({
+    id: numbers.next(),
+    from_line: line - (numberIn(one["lines_above"]) ?? 0),
+    to_line: line + (numberIn(one["lines_below"]) ?? 0),
+    from_content: one["from_content"],
+    to_content: one["to_content"],
+    applied: one["applied"],
   }));
 }
 
@@ -71,8 +85,22 @@ function positionIn(value: unknown): unknown {
   }
 }
 
-const emojiIn = (awards: unknown, numbers: Numbers): Told[] =>
+/** The emoji that are given to a record. */
+export const emojiIn = (awards: unknown, numbers: Numbers): Told[] =>
   listIn(awards).map((award) => ({ ...award, id: numbers.next(), user: { id: award["user_id"] } }));
+
+/** The emoji that are given to notes, by these. */
+export function awardsOn(
+  discussions: readonly Told[],
+  numbers: Numbers,
+): Map<number, readonly Told[]> {
+  const found = new Map<number, readonly Told[]>();
+  for (const note of discussions.flatMap(({ notes }) => listIn(notes))) {
+    const given = emojiIn(note["award_emoji"], numbers);
+    if (given.length > 0) found.set(note["id"] as number, given);
+  }
+  return found;
+}
 
 /** Discussions, emoji and events of an issue or merge request. @param milestones their numbers by their titles */
 export function detailsIn(
@@ -82,11 +110,6 @@ export function detailsIn(
   isNamed: IsNamed,
 ): Details {
   const discussions = discussionsIn(told, numbers, isNamed);
-  const noteEmoji = new Map<number, readonly Told[]>();
-  for (const note of discussions.flatMap(({ notes }) => listIn(notes))) {
-    const given = emojiIn(note["award_emoji"], numbers);
-    if (given.length > 0) noteEmoji.set(note["id"] as number, given);
-  }
   const events = (name: string) =>
     listIn(told[`resource_${name}_events`]).map((event) => ({
       ...event,
@@ -96,7 +119,7 @@ export function detailsIn(
   return {
     discussions,
     emoji: emojiIn(told["award_emoji"], numbers),
-    noteEmoji,
+    noteEmoji: awardsOn(discussions, numbers),
     labelEvents: events("label").map((event: Told) => ({
       ...event,
       label: { name: toldIn(event["label"])["title"] },
@@ -106,7 +129,7 @@ export function detailsIn(
       return id === undefined ? [] : [{ ...event, milestone: { id } }];
     }),
     stateEvents: events("state"),
-    weightEvents: [],
+    weightEvents: events("weight"),
   };
 }
 
@@ -128,9 +151,9 @@ export function versionsIn(told: Told, numbers: Numbers): Told[] {
 /** Who reviews a merge request. */
 export function reviewersIn(told: Told): Told[] {
   const approved = new Set(listIn(told["approvals"]).map(({ user_id }) => user_id));
-  return listIn(told["merge_request_reviewers"]).map(({ user_id: id, created_at }) => ({
+  return listIn(told["merge_request_reviewers"]).map(({ user_id: id, state, created_at }) => ({
     user: { id },
-    state: approved.has(id) ? "approved" : "unreviewed",
+    state: approved.has(id) ? "approved" : state === "unapproved" ? state : "unreviewed",
     created_at: created_at ?? told["created_at"],
   }));
 }
