@@ -76,6 +76,11 @@ function owned(
   };
 }
 
+/** A row `x` of a project, or of the hidden one that has what is a group's: the columns are those of {@link OWNER_COLUMNS}. */
+const HOMED = `join projects h on h.id = x.project_id
+  left join namespaces n on n.id = h.namespace_id and h.visibility = ${OF_HOMES}
+  left join projects p on p.id = x.project_id and n.id is null`;
+
 /** {@link owned}, by projects only. */
 function ofProjects(
   type: string,
@@ -744,14 +749,14 @@ export const kinds: readonly Kind[] = [
       approval_rule_groups: "rule_id",
       approval_rule_branches: "rule_id",
     },
-    find: `select x.id as key, x.name, x.source_id as source, m.iid as request, ${PROJECT_COLUMNS} from approval_rules x
-      left join merge_requests m on m.id = x.merge_request_id ${PROJECT}`,
+    find: `select x.id as key, x.name, x.source_id as source, m.iid as request, ${OWNER_COLUMNS} from approval_rules x
+      left join merge_requests m on m.id = x.merge_request_id ${HOMED}`,
     key: "x.id",
     path: ({ place: where, request, name }) =>
       `${where}${request === null ? "" : `!${request}`} (approval rule ${name})`,
     within: ({ place: where, request }) => `${where}${request === null ? "" : `!${request}`}`,
-    api: ({ project, request, key }) =>
-      `/projects/${project}${request === null ? "" : `/merge_requests/${request}`}/approval_rules/${key}`,
+    api: (found) =>
+      `${ofOwner(found)}${found["request"] === null ? "" : `/merge_requests/${found["request"]}`}/approval_rules/${found["key"]}`,
     noise: ["eligible_approvers", "contains_hidden_groups"],
     follows: ({ source }) => source !== null,
     comesAlong: true,
@@ -876,11 +881,12 @@ export const kinds: readonly Kind[] = [
   refs("branch", "refs/heads/", "branches"),
   refs("tag", "refs/tags/", "tags"),
   {
-    ...ofProjects("protected branch", "protected_branches", {
+    ...owned("protected branch", "protected_branches", {
       at: "protected_branches",
       name: "name",
       by: "name",
     }),
+    find: `select x.id as key, x.name, ${OWNER_COLUMNS} from protected_branches x ${HOMED}`,
     rows: { protected_branches: "id", protection_grants: "branch_id" },
     comesAlong: true,
   },
