@@ -67,6 +67,7 @@ export const PROJECT_PARTS: readonly Part[] = [
   ["site_deployments", "project_id", "id"],
   ["site_settings", "project_id", "project_id"],
   ["site_domains", "project_id", "id"],
+  ["target_branch_rules", "project_id", "id"],
   ["protected_branches", "project_id", "id"],
   ["protected_tags", "project_id", "id"],
   ["ci_variables", "project_id", "id"],

@@ -420,6 +420,15 @@ export const kinds: readonly Kind[] = [
     within: place,
     api: ({ namespace }) => `/groups/${namespace}/merge_request_approval_setting`,
   },
+  {
+    type: "target branch rule",
+    rows: { target_branch_rules: "id" },
+    find: `select x.id as key, x.name, x.target_branch, ${PROJECT_COLUMNS} from target_branch_rules x ${PROJECT}`,
+    key: "x.id",
+    path: ({ place: where, name }) => `${where} (target branch rule ${name})`,
+    within: place,
+    record: without("project", "place"),
+  },
   ofProjects("freeze period", "freeze_periods", { at: "freeze_periods", name: "freeze_start" }),
   ofProjects("feature flag", "feature_flags", { at: "feature_flags", name: "name", by: "name" }),
   {
