@@ -1237,6 +1237,7 @@ export const INTERNAL: Readonly<Record<string, string>> = {
   provider_sign_ins: "sign-in",
   service_accounts: "which users are programs",
   project_exports: "archives to be written",
+  dependency_list_exports: "lists to be downloaded",
   project_fetches: "counts",
   project_imports: "archives to be read",
   project_redirects: "former paths",
