@@ -958,6 +958,12 @@ const FIXTURES: Record<string, Fixture> = {
         dependency_file_path: "package-lock.json",
       })),
     }),
+    params: {
+      export_id: async (app, fill) => {
+        const path = `POST ${fill("/projects/:project")}/dependency_list_exports`;
+        return (await app.call(path, { as: "admin" })).json?.id ?? 0;
+      },
+    },
   },
   "Personal access tokens": {
     create: async (app, count) => {

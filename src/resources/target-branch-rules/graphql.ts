@@ -17,15 +17,15 @@ import { addRuleRoute, removeRuleRoute } from "./index.ts";
 
 const rule = rowType("ProjectTargetBranchRule", {
   about: "Which branch new merge requests of some branches lead into, unless they say it.",
-  from: "target_branch_rules tr join projects p on p.id = tr.project_id",
-  key: "tr.id",
+  from: "target_branch_rules tbr join projects p on p.id = tbr.project_id",
+  key: "tbr.id",
   visible: (viewer: Viewer) =>
     all([visibleProjects(viewer), usesFeature(viewer, "merge_requests")]),
   fields: {
-    id: gid("ProjectTargetBranchRule", "tr.id", "Projects::TargetBranchRule"),
-    name: required(string("tr.name")),
-    targetBranch: required(string("tr.target_branch")),
-    createdAt: required(time("tr.created_at")),
+    id: gid("ProjectTargetBranchRule", "tbr.id", "Projects::TargetBranchRule"),
+    name: required(string("tbr.name")),
+    targetBranch: required(string("tbr.target_branch")),
+    createdAt: required(time("tbr.created_at")),
   },
 });
 
@@ -37,7 +37,8 @@ export const graphqlModule: GraphqlModule = {
   extend: {
     Project: {
       targetBranchRules: connection("ProjectTargetBranchRule", {
-        query: () => ({ parent: "tr.project_id", order: [{ sql: "tr.id" }] }),
+        isSmall: true,
+        query: () => ({ parent: "tbr.project_id", order: [{ sql: "tbr.id" }] }),
       }),
     },
   },

@@ -20,7 +20,7 @@ const MAX_RULES = 100;
 /** What GitLab takes for the name of a rule: of branches, with `*` for any characters. */
 const NAME = /^[a-z0-9/._\-*]+$/;
 
-const rule = presenter({ id: field.integer("tr.id") });
+const rule = presenter({ id: field.integer("tbr.id") });
 
 const projects = routes({ source: "project", features: ["merge_requests"] });
 const tier = "premium";
@@ -69,7 +69,7 @@ export const targetRoute = projects.get("/target_branch", {
   summary: "Find where a new merge request of a branch leads",
   access: "anyone",
   input: { source_branch: param.anyText({ max: 1024 }) },
-  presenter: presenter({ target_branch: field.text("t.target_branch") }),
+  presenter: presenter({ target_branch: field.text("tbr.target_branch") }),
   handle: async ({ db, source, input, tier: current }) => {
     const rules = hasTier(current, tier)
       ? await db.rows(
