@@ -278,6 +278,8 @@ const steps = [
   `20261231-04-private-contributions`,
   `20270101-01-imports-from-github`,
   `20270102-01-levels-of-features`,
+  `20270105-01-target-branch-rules`,
+  `20270105-02-dependency-list-exports`,
 ];
 
 const statements = [
@@ -3119,6 +3121,28 @@ const statements = [
   `CREATE UNIQUE INDEX sign_ups_by_digest on sign_ups (digest)`,
   `CREATE INDEX sign_ups_by_expiry on sign_ups (expires_at)`,
   `CREATE UNIQUE INDEX member_invitations_by_digest on member_invitations (digest)`,
+  `CREATE TABLE target_branch_rules (
+  id integer primary key autoincrement,
+  project_id integer not null references projects (id) on delete cascade,
+  name text not null,
+  target_branch text not null,
+  created_at integer not null
+)`,
+  `CREATE UNIQUE INDEX target_branch_rules_of_project on target_branch_rules (project_id, name)`,
+  `CREATE TABLE dependency_list_exports (
+  id integer primary key autoincrement,
+  user_id integer not null references users (id) on delete cascade,
+  project_id integer references projects (id) on delete cascade,
+  namespace_id integer references namespaces (id) on delete cascade,
+  pipeline_id integer references pipelines (id) on delete cascade,
+  export_type text not null,
+  created_at integer not null
+)`,
+  `CREATE INDEX dependency_list_exports_of_user on dependency_list_exports (user_id)`,
+  `CREATE INDEX dependency_list_exports_of_project on dependency_list_exports (project_id)`,
+  `CREATE INDEX dependency_list_exports_of_namespace on dependency_list_exports (namespace_id)`,
+  `CREATE INDEX dependency_list_exports_of_pipeline on dependency_list_exports (pipeline_id)`,
+  `CREATE INDEX dependency_list_exports_by_age on dependency_list_exports (created_at)`,
   `insert into issue_search (issue_search, rank) values ('automerge', 8)`,
   `insert into issue_search (issue_search, rank) values ('deletemerge', 0)`,
   `insert into merge_request_search (merge_request_search, rank) values ('automerge', 8)`,
