@@ -1,7 +1,7 @@
 import * as param from "../core/input.ts";
 import type { Route } from "../core/resource.ts";
 import { mayDelete, mayPlan, mayUpdate } from "../resources/issuables/abilities.ts";
-import { targetRoute } from "../resources/target-branch-rules/index.ts";
+import { targetRoute } from "../resources/target-branch-rules/actions.ts";
 import type { Shown, Visit } from "./declare.ts";
 import { deleteButton, type FormField, type FormSpec, type Found, formPage } from "./forms.ts";
 import { placeOf } from "./parts.ts";

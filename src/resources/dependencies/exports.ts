@@ -1,6 +1,5 @@
 import { ReportError } from "../../ci/index.ts";
-import { hasRole } from "../../core/access/roles.ts";
-import { codeRole, findSource, hasCodeRole, type Source } from "../../core/access/source.ts";
+import { codeRole, findSource, type Source } from "../../core/access/source.ts";
 import { forbidden, notFound, unreadable } from "../../core/errors.ts";
 import * as field from "../../core/field.ts";
 import * as param from "../../core/input.ts";
@@ -12,7 +11,7 @@ import type { Database, Reader, Store, Value } from "../../store/port.ts";
 import type { Budget } from "../../turns/budget.ts";
 import { mayDownload } from "../ci/abilities.ts";
 import { reportsOf, textOf } from "../pipelines/reports.ts";
-import { mayReadVulnerabilities } from "./abilities.ts";
+import { GROUP_ROLE, mayReadDependencies, mayReadVulnerabilities } from "./abilities.ts";
 import { bomHead, EXPORT_TYPES, type ExportType, FORMATS, writtenList } from "./written.ts";
 
 /** How long an export can be downloaded, as in GitLab. */
@@ -82,15 +81,12 @@ async function find({ db, caller, now, input }: Finding): Promise<Export> {
   return found;
 }
 
-/** Who may export the dependencies of a group: who sees them in all of its projects. */
-const GROUP_ROLE = "developer";
-
 /** Whose dependencies they are, if the caller may still read them. @throws ApiError 403 or 404 */
 async function placeOf({ db, viewer }: Finding, wanted: Export): Promise<Source> {
   const kind = wanted.namespace_id === null ? "project" : "group";
   const id = wanted.namespace_id ?? wanted.project_id;
   const source = await findSource(db, kind, String(id), viewer);
-  if (kind === "group" ? !hasRole(source, GROUP_ROLE) : !hasCodeRole(source)) throw forbidden();
+  if (!mayReadDependencies(source)) throw forbidden();
   return source;
 }
 
@@ -171,7 +167,7 @@ export const exportRoutes: readonly Route[] = [
       ]);
       if (!row) throw notFound("Pipeline");
       const source = await findSource(db, "project", String(row[0]), viewer);
-      if (!hasCodeRole(source)) throw forbidden();
+      if (!mayReadDependencies(source)) throw forbidden();
       return add(context, {
         project_id: source.id,
         pipeline_id: input.pipeline_id,

@@ -14,7 +14,7 @@ import { isDraft, MERGE_REQUEST } from "../issuables/merge-request.ts";
 import * as issuables from "../issuables/queries.ts";
 import * as milestones from "../milestones/queries.ts";
 import { findRecord, openRepository } from "../repositories/open.ts";
-import { targetRoute } from "../target-branch-rules/index.ts";
+import { targetRoute } from "../target-branch-rules/actions.ts";
 import { mergeLater } from "./merging.ts";
 
 /** Branches of one push that options can open or change merge requests of, as in GitLab. */

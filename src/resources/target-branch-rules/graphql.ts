@@ -13,7 +13,7 @@ import {
   time,
 } from "../../graphql/declare.ts";
 import { all } from "../../store/conditions.ts";
-import { addRuleRoute, removeRuleRoute } from "./index.ts";
+import { addRuleRoute, removeRuleRoute } from "./actions.ts";
 
 const rule = rowType("ProjectTargetBranchRule", {
   about: "Which branch new merge requests of some branches lead into, unless they say it.",
