@@ -759,7 +759,7 @@ const FIXTURES: Record<string, Fixture> = {
   },
   "Merge request approvals": {
     create: async (app, count) => {
-      for (const path of [PROJECT, `${PROJECT}/merge_requests/1`]) {
+      for (const path of [PROJECT, `${PROJECT}/merge_requests/1`, "/groups/acme"]) {
         for (const name of numbered(count, (index) => `rule ${index}`)) {
           const approvers = { usernames: ["owner", ...numbered(count, (at) => `member${at}`)] };
           await post(app, `${path}/approval_rules`, "owner", {
@@ -772,6 +772,7 @@ const FIXTURES: Record<string, Fixture> = {
     },
     params: {
       approval_rule_id: listed("/projects/:project/approval_rules"),
+      "groups approval_rule_id": listed("/groups/:group/approval_rules"),
       "merge_requests approval_rule_id": listed(
         "/projects/:project/merge_requests/:merge_request_iid/approval_rules",
       ),
@@ -957,6 +958,12 @@ const FIXTURES: Record<string, Fixture> = {
         dependency_file_path: "package-lock.json",
       })),
     }),
+    params: {
+      export_id: async (app, fill) => {
+        const path = `POST ${fill("/projects/:project")}/dependency_list_exports`;
+        return (await app.call(path, { as: "admin" })).json?.id ?? 0;
+      },
+    },
   },
   "Personal access tokens": {
     create: async (app, count) => {

@@ -154,6 +154,8 @@ const MEANINGS: Readonly<Record<string, string>> = {
   "Projects/topic_id": "only with the topic with this id",
   pipeline_schedule_id: "the pipeline schedule, by id",
   approval_rule_id: "the approval rule, by id",
+  export_id: "the export, by id",
+  export_type: "the format of the file",
   badge_id: "the badge, by id",
   event_id: "the change, by id",
   deployment_id: "the deployment, by id",

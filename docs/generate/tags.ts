@@ -50,7 +50,8 @@ export const TAGS: Readonly<Record<string, string>> = {
   "Epic boards":
     "Boards of groups' epics, and their lists. They are made and changed over GraphQL: `epicBoardCreate`, `epicBoardUpdate`, `epicBoardListCreate` and others.",
   "Issue boards": "Boards of groups and projects, and their lists.",
-  Dependencies: "Dependencies of projects, and their known vulnerabilities.",
+  Dependencies:
+    "Dependencies of projects, with their known vulnerabilities, and lists of them as files.",
   Deployments: "What was deployed to environments, and when.",
   Discussions: "Threads of comments on issues, merge requests, snippets and commits.",
   "Draft notes": "Comments on merge requests that only their author sees until they are published.",

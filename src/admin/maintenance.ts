@@ -7,6 +7,7 @@ import { sweepUnheard } from "../jobs/outbox.ts";
 import { type PeriodicJob, runPeriodic } from "../jobs/periodic.ts";
 import { doDue } from "../resources/ci/timed.ts";
 import { sweepRegistry } from "../resources/container-registry/sweep.ts";
+import { removeOldLists } from "../resources/dependencies/exports.ts";
 import { deleteDue } from "../resources/due-deletions.ts";
 import { removeExports } from "../resources/exports/queries.ts";
 import { sweepLogs } from "../resources/hooks/retention.ts";
@@ -147,6 +148,7 @@ export function maintenanceAdmin({
         await noteFacts(store);
         await tidy(store, now());
         await store.transaction((db) => removeExports(db, now() - DAY), { shared: true });
+        await removeOldLists(store, now());
         await removeEmpty(store);
         await sweepRegistry(store, now());
         await sweepObjects(store);

@@ -1,6 +1,7 @@
 import * as param from "../core/input.ts";
 import type { Route } from "../core/resource.ts";
 import { mayDelete, mayPlan, mayUpdate } from "../resources/issuables/abilities.ts";
+import { targetRoute } from "../resources/target-branch-rules/actions.ts";
 import type { Shown, Visit } from "./declare.ts";
 import { deleteButton, type FormField, type FormSpec, type Found, formPage } from "./forms.ts";
 import { placeOf } from "./parts.ts";
@@ -106,6 +107,13 @@ const nameOf = (branch: unknown): string => {
   return words.charAt(0).toUpperCase() + words.slice(1);
 };
 
+/** The branch of a project that a merge request of the chosen branch leads into, unless it says another one. */
+async function targetIn(project: Shown, { ask, parameters }: Visit): Promise<unknown> {
+  const source_branch = String(parameters["source_branch"] ?? "");
+  const found = await ask(targetRoute, { id: project.id, source_branch });
+  return (found?.value as Shown)?.target_branch;
+}
+
 /** Where a merge request may lead: into the project itself, and into that which it is a fork of. */
 const targets = ({ place }: Shown) =>
   [place, place.forked_from_project]
@@ -164,12 +172,12 @@ export const issuableForms: readonly Route[] = [
       {
         ...{ name: "target_branch", label: "Into the branch", kind: "one", among: BRANCHES },
         when: ({ place }) => !isFork(place),
-        value: ({ place }) => place.default_branch,
+        value: ({ place }, visit) => targetIn(place, visit),
       },
       {
         ...{ name: "target_branch", label: "Into the branch" },
         when: ({ place }) => isFork(place),
-        value: ({ place }) => place.forked_from_project.default_branch,
+        value: ({ place }, visit) => targetIn(place.forked_from_project, visit),
       },
       {
         ...{ name: "title", label: "Title" },

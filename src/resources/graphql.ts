@@ -31,6 +31,7 @@ import { graphqlModule as releases } from "./releases/graphql.ts";
 import { graphqlModule as repositories } from "./repositories/graphql.ts";
 import { graphqlModule as runners } from "./runners/graphql.ts";
 import { graphqlModule as snippets } from "./snippets/graphql.ts";
+import { graphqlModule as targetBranchRules } from "./target-branch-rules/graphql.ts";
 import { graphqlModule as terraformStates } from "./terraform-states/graphql.ts";
 import { graphqlModule as timelogs } from "./time-tracking/graphql.ts";
 import { graphqlModule as todos } from "./todos/graphql.ts";
@@ -76,6 +77,7 @@ export const modules: readonly GraphqlModule[] = [
   dependencies,
   tokens,
   badges,
+  targetBranchRules,
   terraformStates,
   wikis,
   events,

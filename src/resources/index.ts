@@ -94,6 +94,7 @@ import { snippetResource } from "./snippets/index.ts";
 import { statusCheckResource } from "./status-checks/index.ts";
 import { suggestionResource } from "./suggestions/index.ts";
 import { tagResource } from "./tags/index.ts";
+import { targetBranchRuleResource } from "./target-branch-rules/index.ts";
 import { templateResource } from "./templates/index.ts";
 import { terraformStateResource } from "./terraform-states/index.ts";
 import { timeTrackingResource } from "./time-tracking/index.ts";
@@ -219,6 +220,7 @@ export const resources: readonly Resource[] = [
   tagResource,
   templateResource,
   timeTrackingResource,
+  targetBranchRuleResource,
   terraformStateResource,
   todoResource,
   accessTokenResource,

@@ -521,6 +521,120 @@ describe("rules of a project", () => {
   });
 });
 
+describe("rules of a group", () => {
+  const RULES = "/groups/acme/approval_rules";
+  const remove = async () => {
+    for (const { id } of await get(RULES, "owner")) {
+      expect((await app.call(`DELETE ${RULES}/${id}`, { as: "owner" })).status).toBe(204);
+    }
+  };
+
+  it("count for merge requests into protected branches of the projects below, whatever these say", async () => {
+    const stranger = await idOf("stranger");
+    const made = await newRule(
+      "/groups/acme",
+      { name: "four eyes", approvals_required: 1, user_ids: [await idOf("owner"), stranger] },
+      "owner",
+    );
+    expect(made).toMatchObject({
+      name: "four eyes",
+      rule_type: "regular",
+      approvals_required: 1,
+      protected_branches: [],
+      applies_to_all_protected_branches: true,
+      contains_hidden_groups: false,
+    });
+    expect([names(made.users), names(made.eligible_approvers)]).toEqual([["owner"], ["owner"]]);
+    await post(`${SITE}/protected_branches`, "owner", { name: "stable-*" });
+    const free = await newRequest("developer", { target_branch: "other" });
+    expect((await get(`${free}/approvals`)).approvals_required).toBe(0);
+    const request = await newRequest("developer", { target_branch: "stable-1" });
+    expect((await app.call(`GET ${request}`)).json.detailed_merge_status).toBe("not_approved");
+    expect((await app.call("GET /todos", { as: "owner" })).json[0]).toMatchObject({
+      action_name: "approval_required",
+    });
+    await newRule(request, { name: "own", approvals_required: 1, usernames: ["maintainer"] });
+    await newRule(SITE, { name: "project's", approvals_required: 1, usernames: ["maintainer"] });
+    const state = async () =>
+      (await get(`${request}/approval_state`)).rules.map(
+        (rule: { name: string; approved: boolean }) => [rule.name, rule.approved],
+      );
+    expect(await state()).toEqual([
+      ["own", false],
+      ["four eyes", false],
+    ]);
+    await approve(request, "owner");
+    expect(await state()).toEqual([
+      ["own", false],
+      ["four eyes", true],
+    ]);
+    await approve(request, "maintainer");
+    expect((await get(`${request}/approvals`)).approved).toBe(true);
+    const changed = await put(`${RULES}/${made.id}`, "owner", {
+      name: "two",
+      approvals_required: 2,
+    });
+    expect([changed.status, changed.json.name]).toEqual([200, "two"]);
+    expect(await get(`${RULES}/${made.id}`, "owner")).toEqual(changed.json);
+    expect(await get(`${SITE}/approval_rules`)).toEqual([
+      expect.objectContaining({ name: "project's" }),
+    ]);
+    await remove();
+    expect(await state()).toEqual([["own", true]]);
+    await app.call(`DELETE ${SITE}/protected_branches/stable-*`, { as: "owner" });
+    await reset();
+  });
+
+  it("about any approver ask for as many as the one that asks for most", async () => {
+    await newRule("/groups/acme", { name: "all", approvals_required: 2 }, "owner");
+    await newRule(SITE, { name: "all", approvals_required: 1 });
+    await post(`${SITE}/protected_branches`, "owner", { name: "b*" });
+    const request = await newRequest("developer", { target_branch: "b0" });
+    expect(await get(`${request}/approvals`)).toMatchObject({
+      approvals_required: 2,
+      approvals_left: 2,
+    });
+    const again = await post(RULES, "owner", { name: "other", approvals_required: 1 });
+    expect([again.status, again.json]).toEqual([
+      400,
+      { message: { rule_type: ["any-approver for the group already exists"] } },
+    ]);
+    await app.call(`DELETE ${SITE}/protected_branches/b*`, { as: "owner" });
+    await remove();
+    await reset();
+  });
+
+  it("are their owners', of top-level groups", async () => {
+    const statuses: Record<string, number[]> = {};
+    for (const as of everyone) {
+      const json = { name: as, approvals_required: 0, rule_type: "regular" };
+      statuses[as] = [
+        (await app.call(`GET ${RULES}`, { as })).status,
+        (await post(RULES, as, json)).status,
+      ];
+    }
+    expect(statuses).toEqual({
+      anonymous: [401, 401],
+      stranger: [403, 403],
+      guest: [403, 403],
+      reporter: [403, 403],
+      developer: [403, 403],
+      maintainer: [403, 403],
+      owner: [200, 201],
+      admin: [200, 201],
+    });
+    const below = await post("/groups/acme%2Fteam/approval_rules", "owner", {
+      name: "x",
+      approvals_required: 1,
+    });
+    expect([below.status, below.json]).toEqual([
+      400,
+      { message: { group: ["must be a top level Group"] } },
+    ]);
+    await remove();
+  });
+});
+
 describe("rules of a merge request", () => {
   it("replace those of its project", async () => {
     const project = await newRule(SITE, {

@@ -1,8 +1,10 @@
 import { readFile } from "node:fs/promises";
+import { gzipSync } from "node:zlib";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { ApiError, DependencyError } from "../../src/index.ts";
 import type { Seed } from "../../src/seed/input.ts";
-import { baseSeed, type Person, type TestApp, testApp } from "../helpers.ts";
+import { baseSeed, everyone, type Person, type TestApp, testApp } from "../helpers.ts";
+import { ciProject, runnerOf, takeJob } from "./_pipelines.ts";
 
 const fixture = (path: string) =>
   readFile(new URL(`../dependencies/fixtures/${path}`, import.meta.url), "utf8");
@@ -327,5 +329,130 @@ describe("admin.dependencies.importReport", () => {
       content: "{",
     });
     await expect(refused).rejects.toThrow(/^x\.json: .*JSON/);
+  });
+});
+
+describe("exports", () => {
+  const start = (place: string, json: object = {}, as: Person = "developer") =>
+    app.call(`POST ${place}/dependency_list_exports`, { as, json });
+  /** Starts an export, and downloads it. */
+  const exported = async (place: string, json: object = {}, as: Person = "developer") => {
+    const made = await start(place, json, as);
+    expect(made.status, made.text).toBe(201);
+    const shown = await app.call(`GET /dependency_list_exports/${made.json.id}`, { as });
+    expect([shown.status, shown.json]).toEqual([200, made.json]);
+    return app.call(`GET /dependency_list_exports/${made.json.id}/download`, { as });
+  };
+
+  it("are ready at once, for whoever asked for them", async () => {
+    const { json } = await start("/projects/acme%2Fsite");
+    const self = expect.stringMatching(`/api/v4/dependency_list_exports/${json.id}$`);
+    expect(json).toEqual({
+      ...{ id: expect.any(Number), status: "finished", has_finished: true },
+      ...{ export_type: "dependency_list", send_email: false, expires_at: expect.any(String) },
+      ...{ self, download: `${json.self}/download` },
+    });
+    for (const end of ["", "/download"]) {
+      const path = `GET /dependency_list_exports/${json.id}${end}`;
+      expect((await app.call(path)).status).toBe(401);
+      expect((await app.call(path, { as: "owner" })).status).toBe(404);
+      expect((await app.call(path, { as: "developer" })).status).toBe(200);
+    }
+    expect((await app.call("GET /dependency_list_exports/999", { as: "developer" })).status).toBe(
+      404,
+    );
+    expect((await start("/projects/acme%2Fsite", { send_email: true })).status).toBe(400);
+    expect((await start("/projects/acme%2Fsite", { export_type: "sbom" })).status).toBe(400);
+  });
+
+  it("are in GitLab's formats", async () => {
+    const whole = await exported("/projects/secret%2Fvault");
+    const rack = {
+      ...{ name: "rack", version: "2.2.8", packager: "bundler", package_manager: "bundler" },
+      location: { blob_path: null, path: "Gemfile.lock" },
+      ...{ licenses: [], vulnerabilities: [{ name: "DDoS", severity: "unknown" }] },
+    };
+    expect(whole.json).toMatchObject({ report: { status: "ok" } });
+    expect(whole.json.dependencies).toHaveLength(4);
+    expect(whole.json.dependencies[3]).toEqual(rack);
+    const table = await exported("/projects/secret%2Fvault", { export_type: "csv" });
+    expect(table.headers.get("content-disposition")).toMatch(/^attachment; .*\.csv"$/);
+    expect(table.text.split("\n").slice(0, 2)).toEqual([
+      "Name,Version,Packager,Location,License Identifiers,Project,Vulnerabilities Detected,Vulnerability IDs",
+      "Zope,5.8,pip,requirements.txt,,secret/vault,0,",
+    ]);
+    const bom = await exported("/projects/secret%2Fvault", { export_type: "cyclonedx_1_6_json" });
+    expect(bom.json).toMatchObject({ bomFormat: "CycloneDX", specVersion: "1.6", version: 1 });
+    expect(bom.json.components.map(({ purl }: { purl: string }) => purl)).toEqual([
+      ...["pkg:pypi/Zope@5.8", "pkg:npm/chalk@4.1.2", "pkg:npm/debug@1.0.5", "pkg:gem/rack@2.2.8"],
+    ]);
+    const array = await exported("/groups/secret");
+    const projects = new Set(array.json.map(({ project }: { project: string }) => project));
+    expect([...projects]).toEqual(expect.arrayContaining(["secret/inner", "secret/vault"]));
+    const tables = await exported("/groups/secret", { export_type: "csv" });
+    expect(tables.text.split("\n")).toHaveLength(array.json.length + 2);
+  });
+
+  it("of a pipeline have the components that its jobs have reported", async () => {
+    const project = await ciProject(app, "materials", JSON.stringify({ scan: { script: "scan" } }));
+    const made = await project.call("POST /pipeline", { as: "developer", json: { ref: "main" } });
+    const send = async (job: { id: number; token: string }, bom: string) => {
+      const form = new FormData();
+      form.append("file", new Blob([gzipSync(bom) as BlobPart]), "gl-sbom.cdx.json");
+      const query = "artifact_type=cyclonedx&artifact_format=gzip";
+      const sent = await app.call(`POST /jobs/${job.id}/artifacts?${query}`, {
+        ...{ headers: { "job-token": job.token }, body: form },
+      });
+      expect(sent.status, sent.text).toBe(201);
+    };
+    const components = [
+      { type: "library", name: "a", version: "1", purl: "pkg:npm/a@1" },
+      { type: "library", name: "b", version: "2" },
+    ];
+    const place = `/pipelines/${made.json.id}`;
+    expect((await exported(place, { export_type: "sbom" })).json.components).toEqual([]);
+    const bom = { bomFormat: "CycloneDX", components: [...components, components[0]] };
+    await send(await takeJob(app, await runnerOf(app, project)), JSON.stringify(bom));
+    const merged = await exported(place, { export_type: "sbom" });
+    expect(merged.json).toMatchObject({ bomFormat: "CycloneDX", specVersion: "1.4", components });
+    const broken = await project.call("POST /pipeline", { as: "developer", json: { ref: "main" } });
+    await send(await takeJob(app, await runnerOf(app, project)), "no JSON");
+    const refused = await exported(`/pipelines/${broken.json.id}`, { export_type: "sbom" });
+    expect([refused.status, refused.json]).toEqual([
+      400,
+      { error: "the bill of materials is no JSON" },
+    ]);
+    expect((await start(place, { export_type: "csv" })).status).toBe(400);
+    expect((await start("/pipelines/999", { export_type: "sbom" })).status).toBe(404);
+  });
+
+  it("are for those who may see the dependencies, also when they download them", async () => {
+    const statuses: Record<string, number[]> = {};
+    for (const as of everyone) {
+      statuses[as] = [];
+      for (const place of ["/projects/secret%2Fvault", "/groups/secret"]) {
+        statuses[as]?.push((await start(place, {}, as)).status);
+      }
+    }
+    expect(statuses).toEqual({
+      anonymous: [401, 401],
+      stranger: [404, 404],
+      guest: [403, 403],
+      reporter: [201, 403],
+      developer: [201, 201],
+      maintainer: [201, 201],
+      owner: [201, 201],
+      admin: [201, 201],
+    });
+    const hidden = await exported("/projects/secret%2Fvault", {}, "reporter");
+    expect(hidden.json.dependencies[3].vulnerabilities).toEqual([]);
+    const { json: mine } = await start("/groups/secret", {}, "developer");
+    const [user] = (await app.call("GET /users?username=developer", { as: "admin" })).json;
+    const member = `/groups/secret/members/${user.id}`;
+    const before = await app.call(`PUT ${member}`, { as: "owner", json: { access_level: 20 } });
+    expect(before.status, before.text).toBe(200);
+    const path = `GET /dependency_list_exports/${mine.id}/download`;
+    expect((await app.call(path, { as: "developer" })).status).toBe(403);
+    await app.call(`PUT ${member}`, { as: "owner", json: { access_level: 30 } });
   });
 });

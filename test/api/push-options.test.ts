@@ -2,7 +2,8 @@
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { beforeAll, describe, expect, it } from "vitest";
-import { type TestApp, tokenOf, waitFor } from "../helpers.ts";
+import { send } from "../graphql/ask.ts";
+import { type Person, type TestApp, tokenOf, waitFor } from "../helpers.ts";
 import { shareWorkshop, type Workshop } from "./_git.ts";
 import { startReceiver } from "./_receiver.ts";
 
@@ -50,6 +51,13 @@ async function branchWith(...messages: string[]): Promise<string> {
   }
   return `work_on-it${names}`;
 }
+
+// As client-go sends them, for glab and the Terraform provider.
+const CREATE_RULE = `mutation CreateTargetBranchRule($input: ProjectTargetBranchRuleCreateInput!) {
+  projectTargetBranchRuleCreate(input: $input) {
+    targetBranchRule { id name targetBranch createdAt } errors } }`;
+const REMOVE_RULE = `mutation DeleteTargetBranchRule($input: ProjectTargetBranchRuleDestroyInput!) {
+  projectTargetBranchRuleDestroy(input: $input) { errors } }`;
 
 const requestsFrom = async (branch: string, at = PROJECT) =>
   (await app.call(`GET ${at}/merge_requests?source_branch=${branch}`, { as: "owner" })).json;
@@ -128,6 +136,52 @@ describe("merge_request.create", () => {
     expect(await about("1-broken")).toEqual(['Resolve "Broken"', "Closes #1"]);
     await branchWith();
     expect((await about("nothing-new"))[0]).toBe("Draft: Nothing new");
+  });
+
+  it("leads where a rule of the project about its branch says, which maintainers make", async () => {
+    const { json: project } = await app.call(`GET ${PROJECT}`, { as: "owner" });
+    const create = async (as: Person, name: string, targetBranch = "stable") => {
+      const input = { projectId: `gid://gitlab/Project/${project.id}`, name, targetBranch };
+      const { data } = await send(app, as, CREATE_RULE, { input });
+      return data?.projectTargetBranchRuleCreate;
+    };
+    for (const as of ["anonymous", "stranger", "guest", "reporter", "developer"] as const) {
+      expect([as, await create(as, "*")]).toEqual([as, null]);
+    }
+    const made = await create("maintainer", "Work_ON-it*");
+    expect(made).toEqual({
+      targetBranchRule: {
+        id: expect.stringMatching(/^gid:\/\/gitlab\/Projects::TargetBranchRule\/\d+$/),
+        name: "work_on-it*",
+        targetBranch: "stable",
+        createdAt: expect.any(String),
+      },
+      errors: [],
+    });
+    const wrong = async (name: string, target?: string) =>
+      (await create("owner", name, target)).errors;
+    expect(await wrong("work_on-it*")).toEqual(["Name has already been taken"]);
+    expect(await wrong("../x")).toEqual(["Name is invalid"]);
+    expect(await wrong("a b")).toEqual(["Name is invalid"]);
+    expect(await wrong("x", "y".repeat(256))).toHaveLength(1);
+    const branch = await branchWith("Ruled");
+    expect(await push(branch, "merge_request.create")).not.toContain("WARNINGS");
+    expect(await requestsFrom(branch)).toMatchObject([{ target_branch: "stable" }]);
+    const said = await branchWith("Said");
+    await push(said, "merge_request.create", "merge_request.target=main");
+    expect(await requestsFrom(said)).toMatchObject([{ target_branch: "main" }]);
+    const list = `query($fullPath: ID!) { project(fullPath: $fullPath) {
+      targetBranchRules { nodes { id name targetBranch createdAt } } } }`;
+    const rules = async (as: Person) =>
+      (await send(app, as, list, { fullPath: "acme/pushed" })).data.project.targetBranchRules.nodes;
+    expect(await rules("anonymous")).toEqual([made.targetBranchRule]);
+    const remove = async (as: Person) =>
+      (await send(app, as, REMOVE_RULE, { input: { id: made.targetBranchRule.id } })).data
+        .projectTargetBranchRuleDestroy;
+    expect(await remove("developer")).toBeNull();
+    expect(await remove("owner")).toEqual({ errors: [] });
+    expect(await remove("owner")).toBeNull();
+    expect(await rules("owner")).toEqual([]);
   });
 
   it("is for whoever may push, also with a token that is for nothing else", async () => {

@@ -357,8 +357,11 @@ describe("openapi.json", () => {
       "/bulk_imports/{import_id}/entities",
       "/bulk_imports/{import_id}/entities/{entity_id}",
       "/bulk_imports/{import_id}/entities/{entity_id}/failures",
+      "/dependency_list_exports/{export_id}",
+      "/dependency_list_exports/{export_id}/download",
       "/feature_flags/unleash/{project_id}/client/features",
       "/feature_flags/unleash/{project_id}/features",
+      "/groups/{id}/approval_rules/{approval_rule_id}",
       "/groups/{id}/integrations/{slug}",
       "/groups/{id}/service_accounts/{user_id}/personal_access_tokens",
       ...[

@@ -425,3 +425,109 @@ it("are discussed: notes, replies, emoji and to-do items", async () => {
   expect(await change("destroyNote", { id: note }, "", "guest")).toEqual([NOT_AVAILABLE]);
   expect(await change("destroyNote", { id: note })).toEqual({ errors: [] });
 });
+
+it("are known to older documents by the type Epic, which lists, changes and places them", async () => {
+  const selected = "epic { id iid title state color labels { nodes { title } } }";
+  await app.call("POST /groups/acme/labels", {
+    as: "owner",
+    json: { name: "goal", color: "#fff" },
+  });
+  const made = await change(
+    "createEpic",
+    {
+      ...{ groupPath: "acme", title: "Ship it", description: "**All**", addLabels: ["goal"] },
+      ...{ color: "#ff0000", startDateFixed: "2026-01-02", startDateIsFixed: true },
+    },
+    selected,
+    "reporter",
+  );
+  expect(made).toEqual({
+    errors: [],
+    epic: {
+      ...{ id: expect.stringMatching(/^gid:\/\/gitlab\/Epic\/\d+$/), iid: "1", title: "Ship it" },
+      ...{ state: "opened", color: "#ff0000", labels: { nodes: [{ title: "goal" }] } },
+    },
+  });
+  expect(await change("createEpic", { groupPath: "acme", title: "No" }, "", "guest")).toEqual([
+    NOT_AVAILABLE,
+  ]);
+  const child = await change("createEpic", { groupPath: "acme", title: "Part" }, selected);
+  const [first, second] = [await issue(), await issue({ title: "Second" })];
+  const at = { groupPath: "acme", iid: "1", projectPath: "acme/site" };
+  for (const { iid } of [first, second]) {
+    const added = await change(
+      "epicAddIssue",
+      { ...at, issueIid: iid },
+      "epic { iid } epicIssue { iid epicIssueId epic { iid } }",
+    );
+    expect(added).toMatchObject({ errors: [], epicIssue: { iid, epic: { iid: "1" } } });
+  }
+  const ofIssue = (id: string) => id.replace("WorkItem", "EpicIssue");
+  const placed = { id: child.epic.id, newParentId: made.epic.id };
+  expect(await change("epicTreeReorder", { baseEpicId: made.epic.id, moved: placed })).toEqual({
+    errors: [],
+  });
+  const moved = {
+    ...{
+      id: ofIssue(second.id),
+      adjacentReferenceId: ofIssue(first.id),
+      relativePosition: "BEFORE",
+    },
+  };
+  const reordered = await change("epicTreeReorder", { baseEpicId: made.epic.id, moved });
+  expect(reordered).toEqual({ errors: [] });
+  const query = `query ($path: ID!, $iid: ID) { group(fullPath: $path) {
+    epic(iid: $iid) {
+      title description descriptionHtml confidential startDate startDateIsFixed startDateFixed dueDate
+      author { username } group { fullPath } workItem { iid } parent { iid } hasParent hasChildren
+      children { nodes { iid parent { iid } } } issues { nodes { iid webUrl epicIssueId } }
+      descendantCounts { openedEpics closedEpics openedIssues closedIssues }
+      reference webPath fullReference: reference(full: true) userDiscussionsCount subscribed
+      notes { nodes { system } } discussions { nodes { id } } } } }`;
+  const { group } = await ask(app, query, { path: "acme", iid: "1" });
+  expect(group.epic).toMatchObject({
+    ...{ title: "Ship it", description: "**All**", confidential: false, dueDate: null },
+    ...{ startDate: "2026-01-02", startDateIsFixed: true, author: { username: "reporter" } },
+    ...{ group: { fullPath: "acme" }, workItem: { iid: "1" }, parent: null },
+    ...{ hasParent: false, hasChildren: true, subscribed: true },
+    children: { nodes: [{ iid: "2", parent: { iid: "1" } }] },
+    issues: { nodes: [{ iid: second.iid }, { iid: first.iid }] },
+    descendantCounts: { openedEpics: 1, closedEpics: 0, openedIssues: 2, closedIssues: 0 },
+    ...{ reference: "&1", fullReference: "acme&1", webPath: "/groups/acme/-/epics/1" },
+  });
+  expect(group.epic.descriptionHtml).toContain("<strong>All</strong>");
+  const closed = await change(
+    "updateEpic",
+    { groupPath: "acme", iid: "2", stateEvent: "CLOSE", title: "Done", confidential: true },
+    selected,
+  );
+  expect(closed.epic).toMatchObject({ title: "Done", state: "closed" });
+  const list = async (args: string, as: Person = "owner") => {
+    const document = `{ group(fullPath: "acme") { epics${args} { nodes { iid } } } }`;
+    const { data } = await send(app, as, document);
+    return data.group.epics.nodes.map(({ iid }: { iid: string }) => iid);
+  };
+  expect(await list("")).toEqual(["2", "1"]);
+  expect(await list("", "guest")).toEqual(["1"]);
+  expect(await list("(sort: TITLE_ASC)")).toEqual(["2", "1"]);
+  expect(await list("(state: opened)")).toEqual(["1"]);
+  expect(await list('(labelName: ["goal"], search: "ship")')).toEqual(["1"]);
+  expect(await list("(topLevelHierarchyOnly: true)")).toEqual(["1"]);
+  expect(await list('(iids: ["2"])')).toEqual(["2"]);
+  const inTeam = await change("createEpic", { groupPath: "acme/team", title: "Team's" });
+  expect(inTeam.errors).toEqual([]);
+  expect(await list("")).toHaveLength(3);
+  expect(await list("(includeDescendantGroups: false)")).toHaveLength(2);
+  const epicOf = `{ project(fullPath: "acme/site") { issues(iid: "${first.iid}") { nodes {
+    hasEpic epic { iid title } } } } }`;
+  const [seen] = (await ask(app, epicOf)).project.issues.nodes;
+  expect(seen).toEqual({ hasEpic: true, epic: { iid: "1", title: "Ship it" } });
+  const taken = { projectPath: "acme/site", iid: first.iid, epicId: null };
+  expect(await change("issueSetEpic", taken, "issue { epic { iid } }")).toEqual({
+    ...{ errors: [], issue: { epic: null } },
+  });
+  const unsubscribed = { groupPath: "acme", iid: "1", subscribedState: false };
+  expect(await change("epicSetSubscription", unsubscribed, "epic { subscribed }")).toEqual({
+    ...{ errors: [], epic: { subscribed: false } },
+  });
+});

@@ -68,6 +68,8 @@ const ROUTES: Readonly<Record<string, string>> = {
   BoardList: `select bl.id, ${OWNER} || '/boards/' || board_id ||
       case list_type when 'label' then '/lists/' || bl.id else '' end
     from board_lists bl join boards b on b.id = bl.board_id`,
+  Epic: `select id, ${ISSUE_ROUTE} from issues i where i.issue_type = 'epic'`,
+  EpicIssue: `select id, ${ISSUE_ROUTE} from issues i where i.issue_type <> 'epic'`,
   EpicBoard: `select b.id, '/groups/' || p.namespace_id || '/epic_boards/' || b.id ${EPIC_BOARDS}`,
   EpicList: `select bl.id, '/groups/' || p.namespace_id || '/epic_boards/' || b.id ||
       case list_type when 'label' then '/lists/' || bl.id else '' end
@@ -116,6 +118,9 @@ const ROUTES: Readonly<Record<string, string>> = {
     from release_links rk join releases r on r.id = rk.release_id`,
   ProjectMember:
     "select id, '/projects/' || project_id || '/members/' || user_id from members where project_id is not null",
+  // REST has none in GitLab: who may see merge requests sees them.
+  ProjectTargetBranchRule:
+    "select id, '/projects/' || project_id || '/merge_requests' from target_branch_rules",
   Snippet:
     "select id, case when project_id is null then '' else '/projects/' || project_id end || '/snippets/' || id from snippets",
   // REST shows the time that was logged only as a sum, with what it was logged on.
@@ -193,8 +198,11 @@ const OF_CALLER: readonly string[] = [
   "Query.user",
   "Query.users",
   "User.groups",
+  // It is the first one that they may see.
+  "Group.epic",
   // Nobody sees the todos of others, not even administrators.
   "Issue.currentUserTodos",
+  "Epic.currentUserTodos",
   "MergeRequest.currentUserTodos",
   "Query.todo",
   "User.todos",

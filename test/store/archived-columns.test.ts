@@ -83,6 +83,7 @@ it("each table of projects is archived, or left out on purpose", () => {
       "avatars",
       "project_uploads",
       "project_exports",
+      "dependency_list_exports",
       "project_imports",
       "bulk_import_entities",
       "bulk_import_records",
@@ -167,7 +168,7 @@ it("each table of groups is archived, or left out on purpose", () => {
     ...["group_links", "group_link_sources", "access_requests", "member_invitations"],
     // Rules, which the group above may have, and what is planned.
     ...["push_rules", "protected_environments", "group_approval_settings"],
-    ...["iterations", "iteration_cadences", "member_roles"],
+    ...["iterations", "iteration_cadences", "member_roles", "dependency_list_exports"],
     // A line of its own.
     "avatars",
   ];

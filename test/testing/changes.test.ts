@@ -335,6 +335,16 @@ const EXAMPLES: [request: string, body: unknown, told: string][] = [
     { name: "r", approvals_required: 1, rule_type: "regular" },
     "approval rule acme/site (approval rule r)",
   ],
+  [
+    "POST /groups/acme/approval_rules",
+    { name: "r", approvals_required: 1 },
+    "approval rule acme (approval rule r)",
+  ],
+  [
+    "POST /groups/acme/protected_branches",
+    { name: "b" },
+    "protected branch acme (protected branch b)",
+  ],
   ["POST SITE/issues/1/notes", { body: "n" }, "note acme/site#1 (note 2)"],
   ["POST SITE/repository/commits/main/comments", { note: "n" }, "note acme/site (commit "],
   [

@@ -1,6 +1,7 @@
 // Forms of groups and projects: what they ask for, what they do, and who may.
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { type CodeProject, newCodeProject } from "../api/_merge-requests.ts";
+import { send } from "../graphql/ask.ts";
 import { givePassword, PASSWORD, type Person, type TestApp, testApp } from "../helpers.ts";
 import { Visitor } from "../visitor.ts";
 import { type Forms, fieldsOf, HOSTILE, RUNS, visitForms } from "./_forms.ts";
@@ -248,6 +249,11 @@ describe("the form of a merge request", () => {
     expect(committed.status).toBe(201);
     const developer = as("developer");
     const path = `/${fork.path_with_namespace}/-/merge_requests/new`;
+    const input = `projectId: "gid://gitlab/Project/${origin.id}", name: "next-*", targetBranch: "next"`;
+    const query = `mutation { projectTargetBranchRuleCreate(input: { ${input} }) { errors } }`;
+    await send(app, "owner", query);
+    const ruled = await developer.get(`${path}?merge_request[source_branch]=next-1`);
+    expect(fieldsOf(ruled.page)).toMatchObject({ target_branch: "next" });
     const shown = await developer.get(`${path}?merge_request[source_branch]=fix`);
     const fields = fieldsOf(shown.page);
     expect(fields).toEqual({

@@ -126,8 +126,8 @@ export function visibleProjects(viewer: Viewer | EachUser): Condition {
 
 // The sums keep the engines from starting with the level: most rows have it, in another order than a list's.
 const NOT_DELETED_PROJECT: Condition = { sql: `p.visibility + 0 > ${BEING_DELETED}`, values: [] };
-/** Also of the hidden projects that have the epics of groups. */
-const LIVING: Condition = { sql: `p.visibility + 0 <> ${BEING_DELETED}`, values: [] };
+/** The condition for projects that are not being deleted, also hidden ones that have the epics of groups. */
+export const LIVING: Condition = { sql: `p.visibility + 0 <> ${BEING_DELETED}`, values: [] };
 const NOT_DELETED_GROUP: Condition = { sql: `n.visibility + 0 > ${BEING_DELETED}`, values: [] };
 
 /** The condition for projects that need no membership or in which the viewer has at least `role`. */

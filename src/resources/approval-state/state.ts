@@ -51,9 +51,12 @@ export function hasRules(tier: Tier): boolean {
   return hasTier(tier, "premium");
 }
 
-/** SQL that says whether a rule of its project, or its own, is about approvals of a merge request `mr`. */
-export const HAS_RULES = `exists (select 1 from approval_rules ar where (ar.approvals_required > 0 or ar.rule_type = 'code_owner')
-  and (ar.merge_request_id = mr.id or (ar.project_id = mr.project_id and ar.merge_request_id is null)))`;
+const ASKS = "(ar.approvals_required > 0 or ar.rule_type = 'code_owner')";
+
+/** SQL that says whether a rule of its project, of a group above, or its own, is about approvals of a merge request `mr`. */
+export const HAS_RULES = `(exists (select 1 from approval_rules ar where ${ASKS} and ar.merge_request_id = mr.id)
+  or exists (select 1 from ${rulersOf("protected_branches", "mr.project_id")} t cross join approval_rules ar
+    where ar.project_id = t.owner_id and ar.merge_request_id is null and ${ASKS}))`;
 
 interface Request {
   id: number;
@@ -67,7 +70,10 @@ interface Request {
 
 interface Rule {
   id: number;
+  /** The project of the merge requests that it counts for. */
   project_id: number;
+  /** Whether it is of a group above that project: merge requests can't replace it. */
+  is_inherited: number;
   merge_request_id: number | null;
   name: string;
   rule_type: RuleType;
@@ -110,7 +116,7 @@ export async function statesOf(
         rule.project_id === project_id &&
         branches.applies(rule, target_branch),
     );
-    const defined = isOverwritten ? [...own, ...inherited.filter(isAboutReport)] : inherited;
+    const defined = isOverwritten ? [...own, ...inherited.filter(isKept)] : inherited;
     const owned = all.filter(({ rule_type }) => rule_type === "code_owner");
     const excluded = [
       ...(request.author_may_approve === 0 && author_id !== null ? [author_id] : []),
@@ -140,6 +146,9 @@ export async function statesOf(
   );
 }
 
+/** Whether a rule counts beside those that a merge request has of its own. */
+const isKept = (rule: Rule) => isAboutReport(rule) || rule.is_inherited === 1;
+
 const isAboutReport = ({ rule_type }: Rule) => rule_type === "report_approver";
 
 /** The state of one merge request: see {@link statesOf}. */
@@ -160,12 +169,8 @@ function stateOf(
   excluded: readonly number[],
   isOverwritten: boolean,
 ): ApprovalState {
-  const sum = (isAny: boolean, of: "required" | "left") =>
-    rules
-      .filter(({ rule_type }) => (rule_type === "any_approver") === isAny)
-      .reduce((total, rule) => total + rule[of], 0);
-  // One approval counts both for a rule of its approver and for the rule about any.
-  const most = (of: "required" | "left") => Math.max(sum(true, of), sum(false, of));
+  // One approval counts both for a rule of its approver and for those about any.
+  const most = (of: "required" | "left") => Math.max(...sumsOf(rules, of));
   return {
     approvals,
     isOverwritten,
@@ -175,6 +180,23 @@ function stateOf(
     left: most("left"),
     isApproved: rules.every((rule) => rule.isApproved),
   };
+}
+
+/**
+ * The approvals that rules about any approver ask for (the one that asks for most), and all others together.
+ *
+ * @param of whether those that are left
+ */
+export function sumsOf(
+  rules: readonly RuleState[],
+  of: "required" | "left",
+): readonly [any: number, others: number] {
+  const [any, others] = [true, false].map((isAny) =>
+    rules
+      .filter(({ rule_type }) => (rule_type === "any_approver") === isAny)
+      .map((rule) => rule[of]),
+  ) as [number[], number[]];
+  return [Math.max(0, ...any), others.reduce((total, count) => total + count, 0)];
 }
 
 function ruleState(
@@ -279,13 +301,15 @@ async function rulesOf(db: Reader, requests: readonly Request[]): Promise<Rule[]
   if (requests.length === 0) return [];
   const projects = placeholders([...new Set(requests.map(({ project_id }) => project_id))]);
   const ids = placeholders(requests.map(({ id }) => id));
-  const columns = `id, project_id, merge_request_id, name, rule_type, approvals_required, all_protected_branches, is_optional,
-      case rule_type when 'any_approver' then 0 when 'regular' then 1 else 2 end as place`;
+  const columns = `ar.id, ar.merge_request_id, ar.name, ar.rule_type, ar.approvals_required, ar.all_protected_branches, ar.is_optional,
+      case ar.rule_type when 'any_approver' then 0 when 'regular' then 1 else 2 end as place`;
   return db.all<Rule>(
-    `select ${columns} from approval_rules where project_id in (${projects.sql}) and merge_request_id is null
-     union all select ${columns} from approval_rules where merge_request_id in (${ids.sql})
-     order by place, id`,
-    [...projects.values, ...ids.values],
+    `select t.project_id, case when t.owner_id = t.project_id then 0 else 1 end as is_inherited, ${columns}
+     from ${rulersOf("protected_branches", projects.sql)} t cross join approval_rules ar
+     where ar.project_id = t.owner_id and ar.merge_request_id is null
+     union all select ar.project_id, 0, ${columns} from approval_rules ar where ar.merge_request_id in (${ids.sql})
+     order by place, is_inherited, id`,
+    [...projects.values, ...projects.values, ...ids.values],
   );
 }
 

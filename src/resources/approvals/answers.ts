@@ -10,6 +10,7 @@ import {
   approvalState,
   hasRules,
   type RuleState,
+  sumsOf,
 } from "../approval-state/state.ts";
 import { mayApproveNow } from "../issuables/abilities.ts";
 import { mergeStateOf } from "../issuables/merge-checks.ts";
@@ -96,11 +97,8 @@ const short = ({ id, name, rule_type }: RuleState) => ({ id, name, rule_type });
 
 /** The rules that are not approved; without the one about any approver, if the others ask for as many. */
 function leftOf({ rules }: ApprovalState): RuleState[] {
-  const sum = (any: boolean) =>
-    rules
-      .filter(({ rule_type }) => (rule_type === "any_approver") === any)
-      .reduce((total, { left }) => total + left, 0);
-  const anyCounts = sum(true) > sum(false);
+  const [any, others] = sumsOf(rules, "left");
+  const anyCounts = any > others;
   return rules.filter(
     ({ isApproved, rule_type }) => !isApproved && (anyCounts || rule_type !== "any_approver"),
   );

@@ -150,7 +150,7 @@ export async function addRule(
     all_protected_branches: Number(input.applies_to_all_protected_branches ?? false),
     source_id: copied?.id ?? null,
   };
-  await requireRoomFor(db, ruled, rule);
+  await requireRoomFor(writing, ruled, rule);
   const id = await approvals.insert(db, ruled, rule, now);
   await storeNamed(writing, id, named, input);
   return id;
@@ -184,7 +184,7 @@ export async function changeRule(
   const { db, source, viewer, now } = writing;
   const { name, approvals_required, applies_to_all_protected_branches: all } = input;
   if (name !== undefined && name !== rule.name) {
-    await requireRoomFor(db, { projectId: source.id, requestId }, { ...rule, name });
+    await requireRoomFor(writing, { projectId: source.id, requestId }, { ...rule, name });
   }
   const named = await approversIn(writing, input);
   if (named.groups && !input.remove_hidden_groups) {
@@ -256,7 +256,7 @@ async function storeNamed(
 
 /** @throws ApiError 400 if there is a rule like this one, or no room for another */
 async function requireRoomFor(
-  db: Reader,
+  { db, source }: Pick<Writing, "db" | "source">,
   ruled: approvals.Ruled,
   rule: { id?: number; name: string; rule_type: RuleType },
 ): Promise<void> {
@@ -264,7 +264,8 @@ async function requireRoomFor(
   const others = all.filter((other) => other.id !== rule.id);
   const alike = others.filter(({ rule_type }) => rule_type === rule.rule_type);
   if (rule.rule_type === "any_approver" && alike.length > 0) {
-    const owner = ruled.requestId === null ? "project" : "merge request";
+    const place = source.isHome ? "group" : "project";
+    const owner = ruled.requestId === null ? place : "merge request";
     throw invalid({ rule_type: [`any-approver for the ${owner} already exists`] });
   }
   if (alike.some(({ name }) => name === rule.name)) {

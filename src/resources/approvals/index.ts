@@ -1,10 +1,10 @@
 import * as audit from "../../audit/log.ts";
 import { confirmPassword } from "../../auth/confirm.ts";
 import type { Asking } from "../../core/access/abilities.ts";
-import { codeRole } from "../../core/access/source.ts";
+import { codeRole, type Source } from "../../core/access/source.ts";
 import { ApiError, forbidden, invalid, notFound, unauthorized } from "../../core/errors.ts";
 import * as param from "../../core/input.ts";
-import { type Context, Json, type Resource, routes } from "../../core/resource.ts";
+import { type Context, Json, type Resource, type Route, routes } from "../../core/resource.ts";
 import type { Reader, Value } from "../../store/port.ts";
 import { inForce } from "../approval-state/settings.ts";
 import { hasRules, REPORT_TYPES } from "../approval-state/state.ts";
@@ -13,6 +13,7 @@ import { happened } from "../issuables/change.ts";
 import { MERGE_REQUEST } from "../issuables/merge-request.ts";
 import { findIssuable } from "../issuables/rules.ts";
 import { checkCode } from "../merge-requests/code.ts";
+import { ensureHome } from "../namespaces/home.ts";
 import { approvalsOf, requiresPassword, stateOf } from "./answers.ts";
 import * as changes from "./changes.ts";
 import { embed, projectRule, requestRule } from "./json.ts";
@@ -20,7 +21,8 @@ import * as rules from "./queries.ts";
 import { settingRoutes } from "./settings.ts";
 import { migrations } from "./table.ts";
 
-const projects = routes({ source: "project" });
+const projects = routes({ source: "project", path: "/approval_rules" });
+const groups = routes({ source: "group", path: "/approval_rules", isHome: true });
 const requests = routes({
   source: "project",
   path: "/merge_requests/:merge_request_iid",
@@ -165,6 +167,104 @@ const stateExamples = [
     ],
   },
 ];
+
+const typeInput = {
+  rule_type: param.optional(param.choice(["regular", "any_approver", "report_approver"])),
+  report_type: param.optional(param.choice(REPORT_TYPES)),
+};
+
+/**
+ * The routes of the rules of projects, or of top-level groups, whose rules count for merge requests into protected branches of
+ * all projects below: as in GitLab they have no branches of their own.
+ */
+function ruleRoutes(kind: Source["kind"]): Route[] {
+  const isGroups = kind === "group";
+  const [reader, writer] = isGroups
+    ? (["owner", "owner"] as const)
+    : ([codeRole, "maintainer"] as const);
+  const branches = isGroups ? {} : changes.branchInput;
+  const { list, get, post, put, del } = isGroups ? groups : projects;
+  const tier = "premium";
+  return [
+    list("", {
+      summary: `List the approval rules of a ${kind}`,
+      tier,
+      role: reader,
+      presenter: projectRule,
+      handle: async (context) => {
+        const { db, presenter: shown, page } = context;
+        const listed = await rules.list(db, shown, page, ofProject(context), context.tier);
+        await embed(context, shown, listed.rows);
+        return listed;
+      },
+    }),
+    get("/:approval_rule_id", {
+      summary: `Get an approval rule of a ${kind}`,
+      tier,
+      role: reader,
+      input: ruleId,
+      presenter: projectRule,
+      handle: async (context) => {
+        const rule = await findRule(context, ofProject(context), context.input.approval_rule_id);
+        return ruleRow(context, rule.id);
+      },
+    }),
+    post("", {
+      summary: `Add an approval rule to a ${isGroups ? "top-level group, for all projects below it" : "project"}`,
+      tier,
+      role: writer,
+      input: {
+        name,
+        approvals_required: required,
+        ...typeInput,
+        ...changes.approverInput,
+        ...branches,
+      },
+      presenter: projectRule,
+      handle: async (context) => {
+        const { db, input, now } = context;
+        if (isGroups && context.source.fullPath.includes("/")) {
+          throw invalid({ group: ["must be a top level Group"] });
+        }
+        const source = isGroups
+          ? { ...context.source, id: await ensureHome(db, context.source, now) }
+          : context.source;
+        const all = isGroups && { applies_to_all_protected_branches: true };
+        const id = await changes.addRule({ ...context, source }, null, { ...input, ...all });
+        await audit.log(context, "approval rule added", targetOf(context, input.name));
+        return ruleRow(context, id);
+      },
+    }),
+    put("/:approval_rule_id", {
+      summary: `Change an approval rule of a ${kind}`,
+      tier,
+      role: writer,
+      input: { ...ruleId, ...changedRule, ...branches },
+      presenter: projectRule,
+      handle: async (context) => {
+        const { input } = context;
+        const rule = await ruleToChange(context, ofProject(context), input.approval_rule_id);
+        await changes.changeRule(context, null, rule, input);
+        await audit.log(context, "approval rule changed", targetOf(context, rule.name));
+        return ruleRow(context, rule.id);
+      },
+    }),
+    del("/:approval_rule_id", {
+      summary: `Remove an approval rule of a ${kind}`,
+      tier,
+      role: writer,
+      input: ruleId,
+      handle: async (context) => {
+        const { db, input } = context;
+        const rule = await ruleToChange(context, ofProject(context), input.approval_rule_id);
+        context.requireUnmodified(rule.updated_at);
+        await rules.remove(db, rule.id);
+        await audit.log(context, "approval rule removed", targetOf(context, rule.name));
+        return undefined;
+      },
+    }),
+  ];
+}
 
 /** Approvals of merge requests, and the rules about who must approve them. */
 export const approvalResource: Resource = {
@@ -334,76 +434,8 @@ export const approvalResource: Resource = {
       },
     }),
     ...settingRoutes,
-    projects.list("/approval_rules", {
-      summary: "List the approval rules of a project",
-      tier: "premium",
-      role: codeRole,
-      presenter: projectRule,
-      handle: async (context) => {
-        const { db, presenter: shown, page, tier } = context;
-        const listed = await rules.list(db, shown, page, ofProject(context), tier);
-        await embed(context, shown, listed.rows);
-        return listed;
-      },
-    }),
-    projects.get("/approval_rules/:approval_rule_id", {
-      summary: "Get an approval rule of a project",
-      tier: "premium",
-      role: codeRole,
-      input: ruleId,
-      presenter: projectRule,
-      handle: async (context) => {
-        const rule = await findRule(context, ofProject(context), context.input.approval_rule_id);
-        return ruleRow(context, rule.id);
-      },
-    }),
-    projects.post("/approval_rules", {
-      summary: "Add an approval rule to a project",
-      tier: "premium",
-      role: "maintainer",
-      input: {
-        name,
-        approvals_required: required,
-        rule_type: param.optional(param.choice(["regular", "any_approver", "report_approver"])),
-        report_type: param.optional(param.choice(REPORT_TYPES)),
-        ...changes.approverInput,
-        ...changes.branchInput,
-      },
-      presenter: projectRule,
-      handle: async (context) => {
-        const id = await changes.addRule(context, null, context.input);
-        await audit.log(context, "approval rule added", targetOf(context, context.input.name));
-        return ruleRow(context, id);
-      },
-    }),
-    projects.put("/approval_rules/:approval_rule_id", {
-      summary: "Change an approval rule of a project",
-      tier: "premium",
-      role: "maintainer",
-      input: { ...ruleId, ...changedRule, ...changes.branchInput },
-      presenter: projectRule,
-      handle: async (context) => {
-        const { input } = context;
-        const rule = await ruleToChange(context, ofProject(context), input.approval_rule_id);
-        await changes.changeRule(context, null, rule, input);
-        await audit.log(context, "approval rule changed", targetOf(context, rule.name));
-        return ruleRow(context, rule.id);
-      },
-    }),
-    projects.del("/approval_rules/:approval_rule_id", {
-      summary: "Remove an approval rule of a project",
-      tier: "premium",
-      role: "maintainer",
-      input: ruleId,
-      handle: async (context) => {
-        const { db, input } = context;
-        const rule = await ruleToChange(context, ofProject(context), input.approval_rule_id);
-        context.requireUnmodified(rule.updated_at);
-        await rules.remove(db, rule.id);
-        await audit.log(context, "approval rule removed", targetOf(context, rule.name));
-        return undefined;
-      },
-    }),
+    ...ruleRoutes("project"),
+    ...ruleRoutes("group"),
   ],
 };
 

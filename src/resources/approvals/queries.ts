@@ -1,5 +1,10 @@
 import type { Source } from "../../core/access/source.ts";
-import { memberProjects, type Viewer, visibleGroups } from "../../core/access/visibility.ts";
+import {
+  LIVING,
+  memberProjects,
+  type Viewer,
+  visibleGroups,
+} from "../../core/access/visibility.ts";
 import { type Page, paginate, type RowPage } from "../../core/pagination.ts";
 import type { Presenter } from "../../core/presenter.ts";
 import type { Tier } from "../../core/resource.ts";
@@ -10,7 +15,7 @@ import type { RuleType } from "../approval-state/state.ts";
 import { hasCodeOwners } from "../protected-refs/tiers.ts";
 import { RULES } from "./json.ts";
 
-/** What has rules: a project, or one of its merge requests. */
+/** What has rules: a project, the hidden one of a group, or a merge request. */
 export interface Ruled {
   readonly projectId: number;
   readonly requestId: number | null;
@@ -163,7 +168,7 @@ export async function membersAmong(
       usernames.map((name) => name.toLowerCase()),
     ),
   ]);
-  const member = memberProjects({ each: "v", today });
+  const member = memberProjects({ each: "v", today }, "guest", LIVING);
   const found = await db.rows(
     `select v.id from users v join projects p on p.id = ? where ${named.sql} and ${member.sql}`,
     [source.id, ...named.values, ...member.values],

@@ -5,7 +5,6 @@ import {
   enumeration,
   one,
   property,
-  required,
   valueType,
 } from "../../graphql/declare.ts";
 
@@ -27,12 +26,6 @@ const status = valueType("WorkItemStatus", "How far an issue is.", {
   position: property("Int"),
   category: { ...property(category.name), declares: category },
 });
-const epic = valueType("Epic", "An issue of a group.", {
-  id: required(property("ID")),
-  iid: required(property("String")),
-  title: property("String"),
-  webUrl: required(property("String")),
-});
 /** Whether an issue will be done in time. */
 export const health = enumeration("HealthStatus", "Whether an issue will be done in time.", [
   "onTrack",
@@ -45,7 +38,6 @@ const iteration = one("Iteration", "null");
 export const ABSENT = {
   ofIssues: {
     status: absent(status),
-    epic: absent(epic),
     healthStatus: { ...constant(health.name, null), declares: health },
   },
   ofBoards: { iteration, iterationCadence: one("IterationCadence", "null") },

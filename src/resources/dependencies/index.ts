@@ -5,6 +5,7 @@ import { presenter } from "../../core/presenter.ts";
 import { type Resource, routes } from "../../core/resource.ts";
 import { PACKAGE_MANAGERS } from "../../dependencies/types.ts";
 import { mayReadVulnerabilities } from "./abilities.ts";
+import { exportRoutes } from "./exports.ts";
 import * as dependencies from "./queries.ts";
 import { migrations } from "./table.ts";
 
@@ -23,7 +24,7 @@ const managers = param.among(param.commaSeparated(), PACKAGE_MANAGERS);
 
 const { list } = routes({ source: "project" });
 
-/** Dependencies of projects. */
+/** Dependencies of projects, and lists of them as files. */
 export const dependencyResource: Resource = {
   name: "Dependencies",
   migrations,
@@ -51,5 +52,6 @@ export const dependencyResource: Resource = {
         return listed;
       },
     }),
+    ...exportRoutes,
   ],
 };

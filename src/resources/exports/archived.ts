@@ -189,6 +189,7 @@ export const ARCHIVED: Readonly<Record<string, ArchivedTable>> = {
     ...changed,
   }),
   protected_tags: owned({ name: ref, is_wildcard: flag, ...changed }),
+  target_branch_rules: owned({ name: text(255), target_branch: text(255), created_at: instant }),
   protection_grants: nested({
     branch_id: maybe(row("protected_branches")),
     tag_id: maybe(row("protected_tags")),

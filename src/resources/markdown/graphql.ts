@@ -36,6 +36,7 @@ export const graphqlModule: GraphqlModule = {
     Issue: ofIssue,
     WorkItem: ofIssue,
     WorkItemWidgetDescription: ofIssue,
+    Epic: ofIssue,
     MergeRequest: { descriptionHtml: html("mr", "description", { hasStates: true }) },
     Release: { descriptionHtml: html("r", "description") },
     Note: { bodyHtml: html("nt", "body", { isComment: true, hasStates: true }) },

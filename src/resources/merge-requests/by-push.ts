@@ -14,6 +14,7 @@ import { isDraft, MERGE_REQUEST } from "../issuables/merge-request.ts";
 import * as issuables from "../issuables/queries.ts";
 import * as milestones from "../milestones/queries.ts";
 import { findRecord, openRepository } from "../repositories/open.ts";
+import { targetRoute } from "../target-branch-rules/actions.ts";
 import { mergeLater } from "./merging.ts";
 
 /** Branches of one push that options can open or change merge requests of, as in GitLab. */
@@ -98,9 +99,13 @@ export async function requestsByPush(
     errors.push(`Target branch ${target.fullPath}:${into} does not exist`);
   }
   if (errors.length > 0) return errors;
+  const ruledTarget = async (branch: string) => {
+    const { value } = await runner.perform(targetRoute, { id: target.id, source_branch: branch });
+    return (value as { target_branch: string }).target_branch;
+  };
   for (const [branch, sha] of branches) {
     try {
-      const place = { ...pushed, target, branch, sha, into: into ?? defaultBranch };
+      const place = { ...pushed, target, branch, sha, into: into ?? (await ruledTarget(branch)) };
       errors.push(...(await followBranch(runner, place, asked)));
     } catch (error) {
       if (!(error instanceof ApiError)) throw error;

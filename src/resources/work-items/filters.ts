@@ -1,4 +1,4 @@
-import { usesFeature, type Viewer } from "../../core/access/visibility.ts";
+import { ON_EPIC, usesFeature, type Viewer } from "../../core/access/visibility.ts";
 import {
   type Args,
   arg,
@@ -8,6 +8,7 @@ import {
   type Values,
 } from "../../graphql/declare.ts";
 import { all, among, type Condition, when } from "../../store/conditions.ts";
+import { inGroup } from "../namespaces/graphql.ts";
 import { KIND_ID, KINDS } from "./types.ts";
 
 const HEALTH = enumeration("HealthStatusFilter", "Whether work items will be done in time.", [
@@ -111,4 +112,33 @@ export function moreCondition(
     ...[args, args.hierarchyFilters].map(placeCondition),
     ...[args.healthStatusFilter, args.crmContactId, args.crmOrganizationId].map(absent),
   ]);
+}
+
+/** The places of a group's work items: its own, which are epics, and those of what is below it and above it, if that is asked for. */
+export function placesOf(args: Partial<Values<typeof moreFilters>>) {
+  const { includeDescendants, includeAncestors, excludeProjects, excludeGroupWorkItems } = args;
+  const kinds = [
+    excludeProjects ? when(ON_EPIC) : undefined,
+    excludeGroupWorkItems ? when(`not (${ON_EPIC})`) : undefined,
+  ];
+  const above = "select ancestor_id as place, namespace_id as of_group, 1 as is_above";
+  const below = "select namespace_id as place, ancestor_id as of_group, 0 as is_above";
+  if (includeAncestors && includeDescendants) {
+    return {
+      join: `join (${above} from namespace_ancestors where ancestor_id <> namespace_id
+        union all ${below} from namespace_ancestors) a on a.place = p.namespace_id`,
+      parent: "a.of_group",
+      where: all([when(`(a.is_above = 0 or ${ON_EPIC})`), ...kinds]),
+    };
+  }
+  if (includeAncestors) {
+    return {
+      join: "join namespace_ancestors a on a.ancestor_id = p.namespace_id",
+      parent: "a.namespace_id",
+      where: all([when(ON_EPIC), ...kinds]),
+    };
+  }
+  return includeDescendants
+    ? { ...inGroup(), where: all(kinds) }
+    : { ...inGroup(false), where: all([when(ON_EPIC), ...kinds]) };
 }

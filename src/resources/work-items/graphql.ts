@@ -32,10 +32,11 @@ import { numberOf } from "../issuables/mutations.ts";
 import { orderValues } from "../issuables/orders.ts";
 import { workItemState } from "../issue-links/graphql.ts";
 import { SORT as ISSUE_SORT, issueCondition, filters as issueFilters } from "../issues/graphql.ts";
-import { inGroup, type Namespace, placeNamespaceOf } from "../namespaces/graphql.ts";
+import { type Namespace, placeNamespaceOf } from "../namespaces/graphql.ts";
 import { discussionsCount } from "../notes/graphql.ts";
 import { bulkMutations } from "./bulk.ts";
-import { moreCondition, moreFilters } from "./filters.ts";
+import { epicModule } from "./epics.ts";
+import { moreCondition, moreFilters, placesOf } from "./filters.ts";
 import { mutations } from "./mutations.ts";
 import { kindOf, kinds, WIDGET, widgetsOf, workItemType, workItemTypes } from "./types.ts";
 import { classOf, fieldsOf, ROWS, widgetTypes } from "./widgets.ts";
@@ -138,35 +139,6 @@ const queryOf = ({ sort, ...args }: Filters, context: GraphContext): ChildQuery 
 
 const NOTHING = when("1 = 0");
 
-/** The places of a group's work items: its own, which are epics, and those of what is below it and above it, if that is asked for. */
-function placesOf(args: Filters) {
-  const { includeDescendants, includeAncestors, excludeProjects, excludeGroupWorkItems } = args;
-  const kinds = [
-    excludeProjects ? when(ON_EPIC) : undefined,
-    excludeGroupWorkItems ? when(`not (${ON_EPIC})`) : undefined,
-  ];
-  const above = "select ancestor_id as place, namespace_id as of_group, 1 as is_above";
-  const below = "select namespace_id as place, ancestor_id as of_group, 0 as is_above";
-  if (includeAncestors && includeDescendants) {
-    return {
-      join: `join (${above} from namespace_ancestors where ancestor_id <> namespace_id
-        union all ${below} from namespace_ancestors) a on a.place = p.namespace_id`,
-      parent: "a.of_group",
-      where: all([when(`(a.is_above = 0 or ${ON_EPIC})`), ...kinds]),
-    };
-  }
-  if (includeAncestors) {
-    return {
-      join: "join namespace_ancestors a on a.ancestor_id = p.namespace_id",
-      parent: "a.namespace_id",
-      where: all([when(ON_EPIC), ...kinds]),
-    };
-  }
-  return includeDescendants
-    ? { ...inGroup(), where: all(kinds) }
-    : { ...inGroup(false), where: all([when(ON_EPIC), ...kinds]) };
-}
-
 /** The work items of a namespace. */
 function ofNamespace(args: Filters, context: GraphContext, { kind, id }: Namespace): ChildQuery {
   const query = queryOf(args, context);
@@ -184,8 +156,9 @@ function ofNamespace(args: Filters, context: GraphContext, { kind, id }: Namespa
 
 /** Work items. */
 export const graphqlModule: GraphqlModule = {
-  types: [workItem, ...(kinds ?? []), ...(widgetTypes ?? [])],
+  types: [workItem, ...(kinds ?? []), ...(widgetTypes ?? []), ...epicModule.types],
   extend: {
+    Issue: epicModule.extend.Issue,
     Namespace: {
       workItem: first("WorkItem", {
         needs: [],
@@ -216,6 +189,7 @@ export const graphqlModule: GraphqlModule = {
       workItemTypes: workItemTypes(() => "project"),
     },
     Group: {
+      ...epicModule.extend.Group,
       workItems: connection("WorkItem", {
         args: filters,
         query: (args, context) => {
@@ -233,5 +207,5 @@ export const graphqlModule: GraphqlModule = {
       }),
     },
   },
-  mutations: { ...mutations, ...bulkMutations },
+  mutations: { ...mutations, ...bulkMutations, ...epicModule.mutations },
 };

@@ -79,7 +79,7 @@ const rareWidgets = {
   ),
 } satisfies Args;
 
-const RELATIVE = enumeration<"before" | "after">(
+export const RELATIVE = enumeration<"before" | "after">(
   "RelativePositionType",
   "Where a work item is moved.",
   { BEFORE: "before", AFTER: "after" },
@@ -110,7 +110,7 @@ interface Place {
 }
 
 /** Puts a work item below another one, next to others, or away, if that is asked for. */
-async function putBelow(
+export async function putBelow(
   { call, db }: MutationContext,
   id: number,
   { parentId, adjacentWorkItemId, relativePosition }: Place,

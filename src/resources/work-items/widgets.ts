@@ -222,6 +222,18 @@ const ABOVE = Array.from(
     `select h0.issue_id, h${at}.parent_id, ${at} as distance from work_item_parents h0 ${stepsUp(at)}`,
 ).join(" union all ");
 
+/** Whether a work item is below another one. */
+export const hasParent = has("h.issue_id", "h.parent_id");
+/** The fields of epics that are those of widgets. */
+export const epicFields = {
+  color: string(COLOR),
+  textColor: string(
+    field.derived([COLOR], "string", ([color]) => (color === null ? null : contrast(`${color}`))),
+  ),
+  hasParent,
+  hasChildren: has("h.parent_id", "h.issue_id"),
+} satisfies OutputFields;
+
 /** The fields of each widget, by its type. */
 const FIELDS: Readonly<Record<(typeof WIDGETS)[number], OutputFields>> = {
   ASSIGNEES: {
@@ -235,12 +247,7 @@ const FIELDS: Readonly<Record<(typeof WIDGETS)[number], OutputFields>> = {
     newCustomEmojiPath: constant("String", null),
   },
   CURRENT_USER_TODOS: onTarget(ISSUE),
-  COLOR: {
-    color: string(COLOR),
-    textColor: string(
-      field.derived([COLOR], "string", ([color]) => (color === null ? null : contrast(`${color}`))),
-    ),
-  },
+  COLOR: { color: epicFields.color, textColor: epicFields.textColor },
   DESCRIPTION: {
     ...fieldsOf("description"),
     edited: constant("Boolean!", false),
@@ -289,8 +296,8 @@ const FIELDS: Readonly<Record<(typeof WIDGETS)[number], OutputFields>> = {
         order: [{ sql: "h.distance", descending: true }, { sql: "i.id" }],
       }),
     }),
-    hasParent: has("h.issue_id", "h.parent_id"),
-    hasChildren: has("h.parent_id", "h.issue_id"),
+    hasParent,
+    hasChildren: epicFields.hasChildren,
     rolledUpCountsByType: {
       ...loaded("[WorkItemTypeCountsByState!]!", countsOf, { empty: [] }),
       declares: counted,

@@ -76,6 +76,11 @@ function owned(
   };
 }
 
+/** A row `x` of a project, or of the hidden one that has what is a group's: the columns are those of {@link OWNER_COLUMNS}. */
+const HOMED = `join projects h on h.id = x.project_id
+  left join namespaces n on n.id = h.namespace_id and h.visibility = ${OF_HOMES}
+  left join projects p on p.id = x.project_id and n.id is null`;
+
 /** {@link owned}, by projects only. */
 function ofProjects(
   type: string,
@@ -415,6 +420,15 @@ export const kinds: readonly Kind[] = [
     within: place,
     api: ({ namespace }) => `/groups/${namespace}/merge_request_approval_setting`,
   },
+  {
+    type: "target branch rule",
+    rows: { target_branch_rules: "id" },
+    find: `select x.id as key, x.name, x.target_branch, ${PROJECT_COLUMNS} from target_branch_rules x ${PROJECT}`,
+    key: "x.id",
+    path: ({ place: where, name }) => `${where} (target branch rule ${name})`,
+    within: place,
+    record: without("project", "place"),
+  },
   ofProjects("freeze period", "freeze_periods", { at: "freeze_periods", name: "freeze_start" }),
   ofProjects("feature flag", "feature_flags", { at: "feature_flags", name: "name", by: "name" }),
   {
@@ -744,14 +758,14 @@ export const kinds: readonly Kind[] = [
       approval_rule_groups: "rule_id",
       approval_rule_branches: "rule_id",
     },
-    find: `select x.id as key, x.name, x.source_id as source, m.iid as request, ${PROJECT_COLUMNS} from approval_rules x
-      left join merge_requests m on m.id = x.merge_request_id ${PROJECT}`,
+    find: `select x.id as key, x.name, x.source_id as source, m.iid as request, ${OWNER_COLUMNS} from approval_rules x
+      left join merge_requests m on m.id = x.merge_request_id ${HOMED}`,
     key: "x.id",
     path: ({ place: where, request, name }) =>
       `${where}${request === null ? "" : `!${request}`} (approval rule ${name})`,
     within: ({ place: where, request }) => `${where}${request === null ? "" : `!${request}`}`,
-    api: ({ project, request, key }) =>
-      `/projects/${project}${request === null ? "" : `/merge_requests/${request}`}/approval_rules/${key}`,
+    api: (found) =>
+      `${ofOwner(found)}${found["request"] === null ? "" : `/merge_requests/${found["request"]}`}/approval_rules/${found["key"]}`,
     noise: ["eligible_approvers", "contains_hidden_groups"],
     follows: ({ source }) => source !== null,
     comesAlong: true,
@@ -876,11 +890,12 @@ export const kinds: readonly Kind[] = [
   refs("branch", "refs/heads/", "branches"),
   refs("tag", "refs/tags/", "tags"),
   {
-    ...ofProjects("protected branch", "protected_branches", {
+    ...owned("protected branch", "protected_branches", {
       at: "protected_branches",
       name: "name",
       by: "name",
     }),
+    find: `select x.id as key, x.name, ${OWNER_COLUMNS} from protected_branches x ${HOMED}`,
     rows: { protected_branches: "id", protection_grants: "branch_id" },
     comesAlong: true,
   },
@@ -1222,6 +1237,7 @@ export const INTERNAL: Readonly<Record<string, string>> = {
   provider_sign_ins: "sign-in",
   service_accounts: "which users are programs",
   project_exports: "archives to be written",
+  dependency_list_exports: "lists to be downloaded",
   project_fetches: "counts",
   project_imports: "archives to be read",
   project_redirects: "former paths",
