@@ -103,6 +103,20 @@ header nav ul { flex-direction: row; margin: 0; }
 .diff .talk a { min-width: 0; color: var(--accent); font-size: inherit; text-decoration: underline; }
 tr:target, td:target { outline: 2px solid var(--accent); outline-offset: -2px; }
 .log { overflow-x: auto; max-height: 40rem; padding: .75rem; background: var(--sunken); border-radius: .5rem; }
+.lines { display: flex; overflow-x: auto; margin: 0 0 1rem; background: var(--sunken); border-radius: .5rem; font-size: .875rem; }
+.lines pre { flex: 1; margin: 0; padding: .75rem; font: inherit; font-family: ui-monospace, SFMono-Regular, Menlo, Consolas, monospace; overflow-wrap: normal; tab-size: 4; }
+.lines .numbers { flex: none; padding-right: 0; text-align: end; user-select: none; }
+.numbers a { color: var(--soft); text-decoration: none; }
+.numbers a:target { color: var(--ink); font-weight: 700; background: var(--line); }
+.c, .cp { color: var(--soft); }
+.k { color: light-dark(#8a2c9b, #dfa6f0); }
+.s, .gi { color: light-dark(#176639, #8fdcae); }
+.m { color: light-dark(#1c5bbf, #9cc3ff); }
+.nf { color: light-dark(#7c4a03, #eecb8b); }
+.kt, .nt { color: light-dark(#0b6070, #86d6e2); }
+.na { color: light-dark(#8f3a1d, #f5b59b); }
+.gd { color: var(--bad); }
+:is(ins, del) span { color: inherit; }
 .note pre { white-space: pre-wrap; }
 .actions { display: flex; flex-wrap: wrap; gap: .5rem; align-items: start; margin: .5rem 0 1rem; }
 .actions:last-child { margin-bottom: 0; }
