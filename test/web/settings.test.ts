@@ -763,6 +763,7 @@ describe("the administration", () => {
     });
     const shown = await admin.get(`${path}?worker=mail&state=failed`);
     expect([shown.status, shown.page.includes("It was lost")]).toEqual([200, true]);
+    expect(shown.page).toContain("Link to set a password to ");
     expect(shown.page).not.toMatch(RUNS);
     const [, id = ""] = /name="task_id" value="(\d+)"/.exec(shown.page) ?? [];
     expect((await as("owner").post(`${path}/retry`, { task_id: id })).status).toBe(404);
