@@ -209,6 +209,7 @@ button:hover, .button:hover { filter: brightness(1.08); }
 .tag:is(.closed, .canceled, .skipped, .created, .pending, .preparing, .manual, .scheduled, .locked, .stopped) { color: var(--soft); background: var(--line); }
 .ends > .tag:first-child, .rows > li > :not(:first-child) > .tag:first-child, .rows > li > .tag { margin-left: 0; }
 .text + p { margin-top: 1rem; }
+.links li + li { margin-top: .5rem; }
 
 .note { margin: 0 0 1.5rem; padding: .75rem 1rem; border-left: 4px solid; border-radius: .25rem .5rem .5rem .25rem; }
 .note > :last-child { margin: 0; }
