@@ -836,7 +836,7 @@ const settings: Entity = {
     email_author_in_body: off,
     email_confirmation_setting: only("off", "soft"),
     email_restrictions: text,
-    email_restrictions_enabled: only(false, true),
+    email_restrictions_enabled: shown(true, false),
     enable_artifact_external_redirect_warning_page: on,
     enabled_git_access_protocol: only("all", "ssh"),
     enforce_ci_inbound_job_token_scope_enabled: only(false, true),

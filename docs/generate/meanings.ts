@@ -1049,6 +1049,10 @@ const MEANINGS: Readonly<Record<string, string>> = {
     "`hard`: who signs up has an account once their address is confirmed; `soft` is refused. Default: `off`",
   domain_allowlist: "domains whose addresses may sign up, such as `*.example.com`; none: all",
   domain_denylist: "domains whose addresses may not sign up",
+  email_restrictions:
+    "a regular expression (RE2): addresses of which a part fits it may not sign up",
+  email_restrictions_enabled: "whether `email_restrictions` counts. Default: `false`",
+  after_sign_up_text: "what those are told who have signed up, in Markdown",
   domain_denylist_enabled: "whether `domain_denylist` counts. Default: `false`",
   minimum_password_length: "fewest characters of new passwords. Default: 8",
   password_number_required: "whether new passwords need a number. Default: `false`",

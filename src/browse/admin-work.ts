@@ -40,7 +40,7 @@ const shown: Showing<string> = {
     const rows = tasks.map((task: Shown) =>
       row(
         html`${task.worker} ${task.id} <span class="tag">${task.state}</span>`,
-        html`<code>${task.about}</code> · ${task.attempts} attempts${task.due_at && html` · next ${at(task.due_at)}`}${task.error && html` · ${task.error}`}`,
+        html`${task.mail ? html`${task.mail.subject}${task.mail.to !== null && ` to ${task.mail.to}`}` : html`<code>${task.about}</code>`} · ${task.attempts} attempts${task.due_at && html` · next ${at(task.due_at)}`}${task.error && html` · ${task.error}`}`,
         task.state === "running"
           ? undefined
           : retrying(visit, "task_id", String(task.id), `task ${task.id}`),

@@ -166,6 +166,15 @@ const SETTINGS: readonly FormField[] = [
   domains("domain_allowlist", "Only these domains can sign up", "Empty: all"),
   flag("domain_denylist_enabled", "Some domains can't sign up"),
   domains("domain_denylist", "Those domains"),
+  flag("email_restrictions_enabled", "Some addresses can't sign up"),
+  {
+    ...{ name: "email_restrictions", label: "Those addresses", isOptional: true },
+    hint: "A regular expression of RE2, such as @mail\\d*\\.example\\.com$",
+  },
+  {
+    ...{ name: "after_sign_up_text", label: "What those are told who have signed up" },
+    ...{ kind: "lines", isOptional: true, hint: "In Markdown" },
+  },
   { name: "minimum_password_length", label: "Fewest characters of a password" },
   flag("password_number_required", "Passwords need a number"),
   flag("password_uppercase_required", "Passwords need an uppercase letter"),

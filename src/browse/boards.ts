@@ -13,7 +13,7 @@ import { baseOf, PLACES } from "./planning.ts";
 const MOST_COLUMNS = 20;
 
 /** Cards can be dragged as well: that fills in the form that is there for everybody, and sends it. */
-const DRAGGING = scriptOf(`
+export const DRAGGING = scriptOf(`
 const form = document.getElementById("dragged");
 let card;
 document.addEventListener("dragstart", (event) => {

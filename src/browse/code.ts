@@ -5,8 +5,9 @@ import * as param from "../core/input.ts";
 import type { PrepareContext, Route } from "../core/resource.ts";
 import { isBinary } from "../git/lines.ts";
 import { partsOf } from "../git/trees.ts";
-import { type Html, html } from "../pages/html.ts";
+import { Html, html } from "../pages/html.ts";
 import { mountOf } from "../pages/navigation.ts";
+import { codeLines, coloredText } from "./code-lines.ts";
 import { projectPage, type Shown, type Visit } from "./declare.ts";
 import { changed, viewInput } from "./diffs.ts";
 import { about, at, commitLink, fact, facts, listed, listPage, placeOf, row } from "./parts.ts";
@@ -33,7 +34,7 @@ export async function contentOf(file: Shown, raw: string, visit: Visit): Promise
     return isPicture ? html`<img src="${raw}" alt="${file.file_name}">` : link;
   }
   const [rendered] = MARKDOWN.test(file.file_name) ? await visit.texts([bytes.toString()]) : [];
-  return html`${rendered ? html`<div class="text">${rendered}</div>` : html`<pre>${bytes.toString()}</pre>`}${link}`;
+  return html`${rendered ? html`<div class="text">${rendered}</div>` : await codeLines(file.file_path, bytes.toString(), visit)}${link}`;
 }
 
 /** Whether a file is text that comes back from a form as it was. */
@@ -202,9 +203,11 @@ const blamePage: Route = projectPage({
       lines += range.lines.length;
       return lines <= MOST_LINES;
     });
+    const whole = first.flatMap(({ lines }) => lines).join("\n");
+    const shown = (await coloredText(path, whole, visit)).text.split("\n");
     const rows = first.map(
       ({ commit, lines }: Shown) =>
-        html`<li><p>${commitLink(commit.id, project, visit)} ${commit.message.split("\n", 1)[0]} · ${commit.author_name}</p><pre class="log" tabindex="0">${lines.join("\n")}</pre></li>`,
+        html`<li><p>${commitLink(commit.id, project, visit)} ${commit.message.split("\n", 1)[0]} · ${commit.author_name}</p><pre class="log" tabindex="0">${new Html(shown.splice(0, lines.length).join("\n"))}</pre></li>`,
     );
     return about(project, visit, {
       of: [ref, pathOf("tree", ref)],
@@ -286,7 +289,7 @@ const commitPages: readonly Route[] = [
           ),
         ],
         body: html`${more !== "" && html`<section><pre>${more}</pre></section>`}
-${changed("files", files, visit, placeOf(project).address + path)}`,
+${await changed("files", files, visit, placeOf(project).address + path)}`,
       });
     },
   }),
@@ -310,7 +313,7 @@ ${changed("files", files, visit, placeOf(project).address + path)}`,
         path,
         facts: [],
         body: html`${commits.length > 0 && requestLink(project, visit, to, from)}<section><h2>Commits</h2><ul class="rows">${commits.map(commitRow)}</ul>${commits.length === 0 && html`<p class="lead">There are none.</p>`}</section>
-${changed("diffs", diffs, visit, placeOf(project).address + path)}`,
+${await changed("diffs", diffs, visit, placeOf(project).address + path)}`,
       });
     },
   }),

@@ -35,6 +35,8 @@ export interface Visit extends PageContext {
   readonly page: Page;
   /** The lists that go on after what is shown. */
   readonly unfinished: Set<string>;
+  /** What is left for the work of the request. */
+  readonly budget: Visited["budget"];
   /** Renders texts in Markdown, all of them at once: what they refer to is looked up together. */
   readonly texts: ReturnType<typeof textsOf>;
   /** Performs another route of the API for the visitor: `undefined` if it shows them nothing. */

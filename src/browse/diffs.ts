@@ -1,7 +1,9 @@
+import { colorsOfFile, type Piece } from "../core/code-colors.ts";
 import { digest } from "../core/digest.ts";
 import * as param from "../core/input.ts";
 import { type Html, html } from "../pages/html.ts";
 import { mountOf } from "../pages/navigation.ts";
+import { pieceOf } from "./code-lines.ts";
 import type { Shown, Visit } from "./declare.ts";
 import { listed } from "./parts.ts";
 
@@ -180,23 +182,51 @@ function commonOf(one: string, other: string): { start: number; end: number } {
   return { start, end };
 }
 
-/** The texts of lines of which only a part was changed, with marks around that part. */
-function marksOf(pairs: readonly Pair[]): ReadonlyMap<Line, Html> {
-  const marks = new Map<Line, Html>();
+/** What lines of which only a part was changed have in common with what they were, or became. */
+function marksOf(pairs: readonly Pair[]): ReadonlyMap<Line, ReturnType<typeof commonOf>> {
+  const marks = new Map<Line, ReturnType<typeof commonOf>>();
   for (const [left, right] of pairs) {
     if (!left || !right || left === right) continue;
-    const { start, end } = commonOf(left.text, right.text);
-    if (start + end === 0) continue;
-    const part = ({ text }: Line) => text.slice(start, text.length - end);
-    const around = (line: Line, marked: Html) =>
-      marks.set(
-        line,
-        html`${line.text.slice(0, start)}${part(line) !== "" && marked}${line.text.slice(line.text.length - end)}`,
-      );
-    around(left, html`<del>${part(left)}</del>`);
-    around(right, html`<ins>${part(right)}</ins>`);
+    const common = commonOf(left.text, right.text);
+    if (common.start + common.end === 0) continue;
+    marks.set(left, common);
+    marks.set(right, common);
   }
   return marks;
+}
+
+/** The lines of a diff in colours, as far as there are any: each side of each place as a text of its own. */
+async function colorsOf(path: string, lines: readonly Line[], { budget }: Visit) {
+  const colored = new Map<Line, readonly Piece[]>();
+  const [before, after] = [await colorsOfFile(path, budget), await colorsOfFile(path, budget)];
+  if (!before || !after) return colored;
+  for (const line of lines) {
+    if (line.kind === "place") {
+      before.again();
+      after.again();
+    } else if (line.kind !== "end") {
+      const left = line.kind !== "added" && before.line(line.text);
+      const right = line.kind !== "removed" && after.line(line.text);
+      colored.set(line, right || left || []);
+    }
+    if (budget.isDue) await budget.pause();
+  }
+  return colored;
+}
+
+/** The text of a line, with its colours and a mark around what was changed in it. */
+function textOf(
+  line: Line,
+  common: ReturnType<typeof commonOf> | undefined,
+  pieces: readonly Piece[] = [{ text: line.text, kind: undefined }],
+): Html {
+  if (!common) return pieceOf(pieces, 0, line.text.length);
+  const { start } = common;
+  const end = line.text.length - common.end;
+  const part = start < end && pieceOf(pieces, start, end);
+  const marked =
+    part && (line.kind === "added" ? html`<ins>${part}</ins>` : html`<del>${part}</del>`);
+  return html`${pieceOf(pieces, 0, start)}${marked}${pieceOf(pieces, end, line.text.length)}`;
 }
 
 const SIGNS: Partial<Record<Line["kind"], string>> = { added: "+", removed: "−" };
@@ -213,7 +243,14 @@ const numbersOf = ({ kind, before, after }: Line): Numbers => ({
 });
 
 /** A file's diff as a table. */
-function table(file: Shown, view: View, lines: readonly Line[], talks: Talks): Html {
+async function table(
+  file: Shown,
+  view: View,
+  lines: readonly Line[],
+  talks: Talks,
+  visit: Visit,
+): Promise<Html> {
+  const colored = await colorsOf(file.new_path, lines, visit);
   const name = nameOfFile(file.new_path);
   const pairs = pairsOf(lines);
   const marks = marksOf(pairs);
@@ -233,7 +270,7 @@ function table(file: Shown, view: View, lines: readonly Line[], talks: Talks): H
   };
   const code = (line: Line | undefined) =>
     line
-      ? html`<td>${SIGNS[line.kind]}</td><td><code>${marks.get(line) ?? line.text}</code>${run(line)}</td>`
+      ? html`<td>${SIGNS[line.kind]}</td><td><code>${textOf(line, marks.get(line), colored.get(line))}</code>${run(line)}</td>`
       : html`<td></td><td></td>`;
   const classOf = (line: Line | undefined) => line && html` class="${line.kind}"`;
   const below = (line: Line | undefined): Html => {
@@ -276,7 +313,7 @@ ${rows}</tbody></table></div>`;
 }
 
 /** How a file was changed, line by line. */
-function changedFile(file: Shown, view: View, visit: Visit, talks: Talks): Html {
+async function changedFile(file: Shown, view: View, visit: Visit, talks: Talks): Promise<Html> {
   const { old_path, new_path } = file;
   const title = old_path === new_path ? new_path : `${old_path} → ${new_path}`;
   const how = file.new_file ? "added" : file.deleted_file ? "deleted" : "";
@@ -285,7 +322,7 @@ function changedFile(file: Shown, view: View, visit: Visit, talks: Talks): Html 
   const content = !file.diff
     ? html`<p class="lead">Not shown.</p>`
     : lines.length > 0
-      ? table(file, view, lines, talks)
+      ? await table(file, view, lines, talks, visit)
       : html`<p class="lead">Only white space was changed.</p>`;
   return html`<li id="${nameOfFile(new_path)}"><details open><summary><code>${title}</code>${how && html` <span class="tag">${how}</span>`}</summary>${content}</details></li>`;
 }
@@ -314,14 +351,16 @@ function views(view: View, visit: Visit, path: string): Html {
  * @param path of the page, below the mount
  * @param talks what is said about lines. Default: nothing
  */
-export function changed(
+export async function changed(
   name: string,
   files: readonly Shown[],
   visit: Visit,
   path: string,
   talks: Talks = { of: new Map() },
-): Html {
+): Promise<Html> {
   const view: View = visit.parameters["view"] === "parallel" ? "parallel" : "inline";
-  const row = (file: Shown) => changedFile(file, view, visit, talks);
+  const shown = new Map<Shown, Html>();
+  for (const file of files) shown.set(file, await changedFile(file, view, visit, talks));
+  const row = (file: Shown) => shown.get(file) as Html;
   return html`<section class="files"><h2>Changes</h2>${files.length > 0 && views(view, visit, path)}${listed(name, files, visit, { path, none: "Nothing was changed.", row })}</section>`;
 }

@@ -32,7 +32,7 @@ const PROJECT = "GET /projects/:id";
 const baseOf = (place: Shown, { view }: Visit) => mountOf(view) + placeOf(place).address;
 
 const files = (links: readonly Html[]): Html =>
-  html`<section><h2>Files</h2><ul>${links.map((link) => html`<li>${link}</li>`)}</ul></section>`;
+  html`<section><h2>Files</h2><ul class="links">${links.map((link) => html`<li>${link}</li>`)}</ul></section>`;
 
 /** A link to the form in which something is changed, for those who may. */
 const editLink = (may: boolean, path: string, { view }: Visit): Html =>

@@ -232,7 +232,13 @@ export function formShown(spec: FormSpec): Showing<string> {
       }
       // What precedes it may be written in several ways.
       const { path } = visit.request;
-      const own = of === "site" ? path : path.slice(path.indexOf("/-/"));
+      const asked = of === "site" ? path : path.slice(path.indexOf("/-/"));
+      // What a button below it does is refused at an address of its own.
+      const last = spec.path.slice(spec.path.lastIndexOf("/"));
+      const own =
+        last.startsWith("/:") || asked.endsWith(last)
+          ? asked
+          : spec.path.replace(/:(\w+)/g, (_, name: string) => String(visit.parameters[name]));
       const action = (of === "site" ? "" : placeOf(shown.place).address) + own;
       const asks =
         parts.length > 0 &&

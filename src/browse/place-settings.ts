@@ -1,7 +1,7 @@
 import * as param from "../core/input.ts";
 import type { Route } from "../core/resource.ts";
 import { DEPLOY_SCOPES, meaningOf, SCOPES } from "../core/scopes.ts";
-import { confirmButton } from "../pages/form.ts";
+import { confirmButton, field, form, formText } from "../pages/form.ts";
 import { type Html, html } from "../pages/html.ts";
 import { mayRenameProject } from "../resources/projects/abilities.ts";
 import { actionIn, type Shown, type Visit } from "./declare.ts";
@@ -302,6 +302,21 @@ const SCHEDULE: readonly FormField[] = [
   },
   { ...flag("active", "Active"), value: ({ found }) => found?.active ?? true },
 ];
+const GIVEN = { key: param.optional(formText), value: param.optional(formText) };
+const keyInPath = { key: param.anyText() };
+/** The variables of the pipelines of a schedule: each with a form of its own, and one for another. */
+const scheduleVariables: SettingKind["below"] = ({ place, found }, visit) => {
+  const path = `${placeOf(place).address}/-/pipeline_schedules/${found.id}/variables`;
+  const variables = ((found.variables ?? []) as Shown[]).map(({ key, value }, at) => {
+    const own = `${path}/${encodeURIComponent(key)}`;
+    const changing = html`${field({ name: "value", id: `value-${at}`, label: key, value, required: false })}<button class="quiet">Save<span class="unseen"> ${key}</span></button>`;
+    const question = "Pipelines of this schedule do not get it any more.";
+    return html`<li><div>${form(visit, `${own}/change`, changing)}</div>${confirmButton(visit, { label: "Remove", of: key, question, action: `${own}/delete` })}</li>`;
+  });
+  const adding = html`${field({ name: "key", label: "Name" })}${field({ name: "value", label: "Value", required: false })}<button>Add variable</button>`;
+  return html`<section><h2>Variables</h2>${variables.length > 0 ? html`<ul class="rows">${variables}</ul>` : html`<p class="lead">There are none.</p>`}</section>
+<section><h2>New variable</h2>${form(visit, path, adding)}</section>`;
+};
 const schedules: SettingKind = {
   ...{ what: "pipeline schedule", title: "Pipeline schedules", at: "/pipeline_schedules" },
   ...{ path: "/-/pipeline_schedules", key: "pipeline_schedule_id", none: "There are none." },
@@ -319,7 +334,21 @@ const schedules: SettingKind = {
   fields: SCHEDULE,
   changes: SCHEDULE,
   removal: ["Delete", "It starts no more pipelines."],
+  below: scheduleVariables,
   acts: [
+    {
+      ...{ path: "/variables", summary: "Add a variable to a pipeline schedule" },
+      ...{ input: {}, fields: GIVEN },
+    },
+    {
+      ...{ path: "/variables/:key/change", summary: "Change a variable of a pipeline schedule" },
+      ...{ input: keyInPath, fields: { value: GIVEN.value } },
+      performs: ["PUT", "/variables/:key"],
+    },
+    {
+      ...{ path: "/variables/:key/delete", summary: "Remove a variable of a pipeline schedule" },
+      ...{ input: keyInPath, performs: ["DELETE", "/variables/:key"] },
+    },
     { path: "/play", summary: "Run a pipeline schedule at once", input: {} },
     { path: "/take_ownership", summary: "Become the owner of a pipeline schedule", input: {} },
   ],

@@ -178,7 +178,7 @@ const reviewShown: Showing<"project" | "request"> = {
       const note = html`<p class="note">This is an older version, or a comparison of two: what is said about lines is shown with the latest one.</p>`;
       return about(project, visit, {
         ...part,
-        body: html`${above}${note}${changed("files", rows, visit, path)}`,
+        body: html`${above}${note}${await changed("files", rows, visit, path)}`,
       });
     }
     const { number: page, size: per_page } = visit.page;
@@ -192,7 +192,7 @@ const reviewShown: Showing<"project" | "request"> = {
     const files = found.value as readonly Shown[];
     return about(project, visit, {
       ...part,
-      body: html`${above}${changed("files", files, visit, path, talks)}`,
+      body: html`${above}${await changed("files", files, visit, path, talks)}`,
     });
   },
 };

@@ -65,11 +65,14 @@ export interface SettingKind {
   /** What the API gets of the fields of a new one, and of one that there is. */
   readonly asks?: SettingKind["sends"];
   readonly sends?: (sent: Readonly<Record<string, unknown>>) => Readonly<Record<string, unknown>>;
-  /** What else is done with one: below its page, and below its route. */
+  /** What else is done with one: below its page, and below its route, by default by POST to the same path. */
   readonly acts?: readonly {
     readonly path: string;
     readonly summary: string;
+    /** The parameters of the path, and the fields of its form. */
     readonly input: param.Attributes;
+    readonly fields?: param.Attributes;
+    readonly performs?: readonly [method: string, path: string];
   }[];
 }
 
@@ -272,10 +275,11 @@ export function formsOf(
         })
       : []),
     ...(changing ? formPage(changing) : []),
-    ...(kind.acts ?? []).map((act) =>
+    ...(kind.acts ?? []).map(({ path, summary, fields, performs = ["POST", path], ...act }) =>
       actionIn(of, {
-        ...{ path: `${own}/:${key}${act.path}`, summary: act.summary },
-        ...{ ...found, input: { ...input, ...act.input }, performs: `POST ${route}${act.path}` },
+        ...{ path: `${own}/:${key}${path}`, summary, ...(fields && { fields }) },
+        ...{ ...found, input: { ...input, ...act.input } },
+        performs: `${performs[0]} ${route}${performs[1]}`,
         ...(changing && kind.below
           ? { again: formShown(changing), to: (_, sent) => `${own}/${sent[key]}/edit` }
           : { again, to: () => page.path }),

@@ -113,7 +113,7 @@ const byName = new Map(
 export const colorOf = (language: string): string | undefined => colors.get(language);
 
 /** The language of a file by its name: the whole of it, or what begins with its last dots. */
-function languageOf(fileName: string): string | undefined {
+export function languageOf(fileName: string): string | undefined {
   const name = fileName.toLowerCase();
   const whole = byFile.get(name);
   if (whole) return whole;

@@ -1,6 +1,7 @@
 import type { Env, MarkdownIt, StateBlock, StateCore, StateInline, Token } from "markdown-it";
+import type { ColorBlock } from "./code-colors.ts";
 import { isOutside, lineOf } from "./markdown-blocks.ts";
-import { lazyPicture } from "./markdown-links.ts";
+import { lazyPicture, type Surroundings } from "./markdown-links.ts";
 
 // What GitLab adds to texts that CommonMark knows: emoji, colours, formulas, and what its scripts show code and media by.
 // Each takes time linear in the text, and only texts that are rendered as GitLab's have it.
@@ -287,8 +288,21 @@ const LANGUAGES = new Map(
     .map(([written, name = written]) => [written, name] as [string, string]),
 );
 
+const FENCES = /^[ >]*(?:`{3}|~{3})[`~]*[ \t]*([\w+#-]{1,32})/gm;
+
+/** The languages of the blocks of code that a text may have. */
+export function languagesIn(text: string): ReadonlySet<string> {
+  const written = [...text.matchAll(FENCES)].map(([, name = ""]) => name.toLowerCase());
+  return new Set(written.flatMap((name) => LANGUAGES.get(name) ?? []));
+}
+
 /** A block of code, as GitLab's scripts expect it. @param info what follows the fence */
-function codeBlock(content: string, info: string, escaped: (text: string) => string): string {
+function codeBlock(
+  content: string,
+  info: string,
+  escaped: (text: string) => string,
+  colorBlock?: ColorBlock,
+): string {
   const [, written = "", rest = ""] = /^([^\s:]*)[:\s]?(.*)$/s.exec(info.trim()) ?? [];
   const language = LANGUAGES.get(written.toLowerCase()) ?? "plaintext";
   const canonical = written === "" ? "" : ` data-canonical-lang="${escaped(written)}"`;
@@ -297,7 +311,7 @@ function codeBlock(content: string, info: string, escaped: (text: string) => str
     language === "math" || language === "mermaid" ? ` data-${language}-style="display"` : "";
   const classes = `${language === "math" ? "js-render-math " : ""}code highlight js-syntax-highlight language-${language}`;
   const lines = content.replace(/\n$/, "").split("\n");
-  const shown = lines.map(escaped);
+  const shown = colorBlock?.(language, lines) ?? lines.map(escaped);
   const named =
     lines.length > MOST_LINES
       ? shown
@@ -390,7 +404,7 @@ export async function addInline(markdown: MarkdownIt): Promise<void> {
   rules["fence"] = (tokens, at, options, env, self) => {
     const { content, info } = tokens[at] as Token;
     if (!isGitLabs(env)) return fence?.(tokens, at, options, env, self) ?? "";
-    return codeBlock(content, info, escapeHtml);
+    return codeBlock(content, info, escapeHtml, (env as Surroundings).colorBlock);
   };
   rules["code_block"] = (tokens, at, options, env, self) => {
     if (!isGitLabs(env)) return indented?.(tokens, at, options, env, self) ?? "";

@@ -1,4 +1,5 @@
 import type { MarkdownIt, RendererRule, Token } from "markdown-it";
+import type { ColorBlock } from "./code-colors.ts";
 
 // Where links and pictures lead: to files of the repository, pages of the wiki, uploaded files, or away.
 
@@ -20,6 +21,8 @@ export interface Surroundings {
   readonly isComment?: boolean | undefined;
   /** Whether it is shown on a page without a script that loads pictures. */
   readonly isPage?: boolean | undefined;
+  /** Colours its blocks of code. Default: they have none. */
+  readonly colorBlock?: ColorBlock | undefined;
 }
 
 /** Addresses without an authority whose protocol is known to do no harm. */

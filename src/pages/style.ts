@@ -37,9 +37,10 @@ nav ul { display: flex; flex-wrap: wrap; gap: .25rem; margin: 0 0 1.5rem; paddin
 nav a { display: block; padding: .375rem .75rem; border-radius: .5rem; color: var(--soft); text-decoration: none; }
 nav a:hover { background: var(--line); color: var(--ink); }
 nav a[aria-current] { background: var(--line); color: var(--ink); }
-@media (max-width: 30rem) {
-  nav ul { gap: .125rem; }
+@media (max-width: 51.99rem) {
+  nav ul { flex-wrap: nowrap; gap: .125rem; margin: 0 -.25rem 1rem; padding: .25rem; overflow-x: auto; overflow-wrap: normal; white-space: nowrap; scrollbar-width: thin; }
   nav a { padding: .25rem .5rem; font-size: .9375rem; }
+  nav li:has([aria-current]) { order: -1; }
 }
 @media (min-width: 52rem) {
   .frame:not(.narrow, .broad) { display: grid; grid-template-columns: 11rem minmax(0, 44rem); gap: 2.5rem; padding-top: 2rem; }
@@ -78,6 +79,11 @@ aside ul { margin: 0; padding: 0; list-style: none; }
 [draggable=true] { cursor: grab; }
 header nav { flex: 1 1 auto; min-width: 0; }
 header nav ul { flex-direction: row; margin: 0; }
+@media (max-width: 51.99rem) {
+  header { gap: .25rem 1rem; }
+  header nav { order: 1; flex: 0 0 100%; }
+  header nav ul { margin: 0 -.75rem; }
+}
 .items ul { flex-direction: row; gap: .125rem; }
 .items a { padding: .25rem .5rem; font-size: .9375rem; }
 .diff { position: relative; margin: .5rem 0 0; padding: .5rem 0; overflow-x: auto; background: var(--sunken); border-radius: .5rem; }
@@ -103,9 +109,25 @@ header nav ul { flex-direction: row; margin: 0; }
 .diff .talk a { min-width: 0; color: var(--accent); font-size: inherit; text-decoration: underline; }
 tr:target, td:target { outline: 2px solid var(--accent); outline-offset: -2px; }
 .log { overflow-x: auto; max-height: 40rem; padding: .75rem; background: var(--sunken); border-radius: .5rem; }
-.note pre { white-space: pre-wrap; }
+.lines { display: flex; overflow-x: auto; margin: 0 0 1rem; background: var(--sunken); border-radius: .5rem; }
+.lines pre { flex: 1; margin: 0; padding: .75rem; line-height: 1.5rem; overflow-wrap: normal; tab-size: 4; }
+.lines .numbers { flex: none; padding-right: 0; text-align: end; user-select: none; }
+.numbers a { display: inline-block; min-width: 1.5rem; color: var(--soft); text-decoration: none; }
+.numbers a:target { color: var(--ink); font-weight: 700; background: var(--line); }
+.c, .cp { color: var(--soft); }
+.k { color: light-dark(#8a2c9b, #dfa6f0); }
+.s, .gi { color: light-dark(#176639, #8fdcae); }
+.m { color: light-dark(#1c5bbf, #9cc3ff); }
+.nf { color: light-dark(#7c4a03, #eecb8b); }
+.kt, .nt { color: light-dark(#0b6070, #86d6e2); }
+.na { color: light-dark(#8f3a1d, #f5b59b); }
+.gd { color: var(--bad); }
+:is(ins, del) span { color: inherit; }
+pre { margin: 0 0 1rem; font: .875rem/1.5 ui-monospace, SFMono-Regular, Menlo, Consolas, monospace; white-space: pre-wrap; }
+pre code { font: inherit; }
+.log, .lines pre, .text pre { white-space: pre; }
 .actions { display: flex; flex-wrap: wrap; gap: .5rem; align-items: start; margin: .5rem 0 1rem; }
-.actions:last-child { margin-bottom: 0; }
+:is(section, form, li, article) > .actions:last-child { margin-bottom: 0; }
 .actions details[open] { flex: 1 0 100%; }
 .actions summary { list-style: none; }
 .actions summary::-webkit-details-marker { display: none; }
@@ -128,7 +150,7 @@ article header { display: block; min-height: 0; padding: 0 0 .5rem; background: 
 .text blockquote { margin: 0 0 1rem; padding-left: 1rem; border-left: .25rem solid var(--line); color: var(--soft); }
 .text table { border-collapse: collapse; }
 .text th, .text td { padding: .375rem .75rem; border: 1px solid var(--line); }
-.gl-label-text { padding: 0 .5rem; border-radius: 1rem; color: #000; }
+.gl-label-text { display: inline-block; padding: 0 .5rem; border-radius: 1rem; color: #000; }
 .gl-label-text-light { color: #fff; }
 .gl-label-link { text-decoration: none; }
 
@@ -182,6 +204,12 @@ button:hover, .button:hover { filter: brightness(1.08); }
 .pager { display: flex; align-items: center; gap: .5rem; margin-top: 1rem; padding-top: 1rem; border-top: 1px solid var(--line); color: var(--soft); }
 .pager a { background: var(--line); color: var(--ink); }
 .tag { display: inline-block; margin-left: .375rem; padding: 0 .5rem; font-size: .8125rem; font-weight: 500; color: var(--good); background: var(--good-page); border-radius: 1rem; }
+.tag:is(.merged, .running) { color: var(--accent); background: light-dark(#e8f0fc, #1a2942); }
+.tag:is(.failed, .blocked) { color: var(--bad); background: var(--bad-page); }
+.tag:is(.closed, .canceled, .skipped, .created, .pending, .preparing, .manual, .scheduled, .locked, .stopped) { color: var(--soft); background: var(--line); }
+.ends > .tag:first-child, .rows > li > :not(:first-child) > .tag:first-child, .rows > li > .tag { margin-left: 0; }
+.text + p { margin-top: 1rem; }
+.links li + li { margin-top: .5rem; }
 
 .note { margin: 0 0 1.5rem; padding: .75rem 1rem; border-left: 4px solid; border-radius: .25rem .5rem .5rem .25rem; }
 .note > :last-child { margin: 0; }

@@ -21,6 +21,8 @@ const MOST = {
   /** Problems of reports about the quality of code, and lines of those about its coverage. */
   problems: 50_000,
   coveredLines: 500_000,
+  /** Microseconds of the processor's time for the colours of code. */
+  coloring: 100_000,
 };
 
 /**
@@ -35,5 +37,10 @@ export class Budget extends Pace {
     if (amount > this.#left[what]) return false;
     this.#left[what] -= amount;
     return true;
+  }
+
+  /** Takes from what is left what was used already: at most all of it. */
+  charge(what: keyof typeof MOST, amount: number): void {
+    this.#left[what] = Math.max(0, this.#left[what] - amount);
   }
 }

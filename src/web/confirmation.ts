@@ -1,4 +1,5 @@
 import * as param from "../core/input.ts";
+import { parseMarkdown } from "../core/markdown.ts";
 import {
   type Context,
   type PageContext,
@@ -7,7 +8,7 @@ import {
   routes,
 } from "../core/resource.ts";
 import { form } from "../pages/form.ts";
-import { type Html, html } from "../pages/html.ts";
+import { Html, html } from "../pages/html.ts";
 import { mountOf } from "../pages/navigation.ts";
 import { page } from "../pages/page.ts";
 import { confirmAddress } from "../resources/accounts/changes.ts";
@@ -78,15 +79,23 @@ async function openedPage(
   const by = { id: null, name: username, ip: request.ip };
   await openConfirmed({ db, rules, by, now }, signUp);
   const body = html`<div class="note good" role="status"><p><strong>${email}</strong> is confirmed.</p></div>
-${whatFollows(rules, mountOf(view))}`;
+${await whatFollows(rules, mountOf(view))}`;
   return page(context, { title: "Address confirmed", body });
 }
 
 /** What is said to somebody who has an account now. */
-export const whatFollows = ({ needsApproval }: SignUpRules, mount: string): Html =>
-  needsApproval
-    ? html`<section><p>You have signed up successfully. However, we could not sign you in because your account is awaiting approval from your administrator.</p></section>`
-    : html`<section><p>You can sign in now.</p><p><a class="button" href="${mount}/users/sign_in">Sign in</a></p></section>`;
+export async function whatFollows(rules: SignUpRules, mount: string): Promise<Html> {
+  const said = rules.needsApproval
+    ? html`<p>You have signed up successfully. However, we could not sign you in because your account is awaiting approval from your administrator.</p>`
+    : html`<p>You can sign in now.</p><p><a class="button" href="${mount}/users/sign_in">Sign in</a></p>`;
+  return html`<section>${said}</section>${await saidAfterwards(rules)}`;
+}
+
+/** What administrators want to be said to those who have signed up. */
+export async function saidAfterwards({ afterwards }: SignUpRules): Promise<Html | false> {
+  if (afterwards === "") return false;
+  return html`<section class="text">${new Html((await parseMarkdown(afterwards)).html())}</section>`;
+}
 
 function invalidLinkPage(visit: PageContext): RawReply {
   const body = html`<section>

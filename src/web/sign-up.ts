@@ -30,7 +30,7 @@ import * as invited from "../resources/members/invited.ts";
 import { openConfirmed, problemsOf, signUp } from "../resources/sign-ups/changes.ts";
 import * as users from "../resources/users/queries.ts";
 import type { Database, Reader } from "../store/port.ts";
-import { whatFollows } from "./confirmation.ts";
+import { saidAfterwards, whatFollows } from "./confirmation.ts";
 import { SIGN_IN } from "./entering.ts";
 
 const { get, post } = routes();
@@ -117,8 +117,8 @@ export const signUpRoutes: readonly Route[] = [
       }
       const waits = rules.confirms && !invitation;
       const body = waits
-        ? html`<section><p>You get a mail at <strong>${typed.email}</strong> in a few minutes. Open the link in it within three days to confirm your address.</p></section>`
-        : whatFollows(rules, mountOf(view));
+        ? html`<section><p>You get a mail at <strong>${typed.email}</strong> in a few minutes. Open the link in it within three days to confirm your address.</p></section>${await saidAfterwards(rules)}`
+        : await whatFollows(rules, mountOf(view));
       return page(context, { title: waits ? "Almost there" : "Signed up", body });
     },
   }),

@@ -1,7 +1,8 @@
 // Merge requests of very many files and lines: they are answered, and what is shown of them is bounded.
 import { afterAll, beforeAll, expect, it } from "vitest";
-import { type TestApp, testApp } from "../helpers.ts";
+import { givePassword, PASSWORD, type TestApp, testApp } from "../helpers.ts";
 import { entry, Objects, push } from "../packs.ts";
+import { Visitor } from "../visitor.ts";
 
 let app: TestApp;
 beforeAll(async () => {
@@ -68,6 +69,11 @@ it("one of 3,000 files shows the first 1,000 as a whole, and all of them page by
   expect(version).toMatchObject({ state: "overflow", real_size: "1000+" });
   const detail = await app.call(`GET ${path}/versions/${version.id}`, { as: "owner" });
   expect(detail.json.diffs).toHaveLength(1000);
+  await givePassword(app, "owner");
+  const visitor = new Visitor(app);
+  await visitor.signIn("owner", PASSWORD);
+  const shown = await visitor.get(`${new URL(opened.web_url).pathname}/diffs`);
+  expect([shown.status, shown.page.length < 100_000]).toEqual([200, true]);
 });
 
 it("one of 300,000 lines shows as many patches as fit, and the others without", async () => {

@@ -78,14 +78,12 @@ export async function visit(
 export async function look(page: Page, name: string): Promise<void> {
   const wide = await page.evaluate("document.documentElement.scrollWidth - innerWidth");
   expect([name, wide]).toEqual([name, 0]);
-  for (const control of await page.locator("input:not([type=hidden]), textarea, button").all()) {
-    if (!(await control.isVisible())) continue;
-    const named = await control.evaluate((element) => {
-      const { labels, textContent } = element as HTMLInputElement;
-      return [...(labels ?? [])].map((label) => label.textContent).join("") || textContent;
-    });
-    expect([name, named?.trim()]).not.toEqual([name, ""]);
-  }
+  const nameless = await page.evaluate(`
+    [...document.querySelectorAll("input:not([type=hidden]), textarea, button")]
+      .filter((one) => one.checkVisibility({ visibilityProperty: true }))
+      .filter((one) => !([...(one.labels ?? [])].map((label) => label.textContent).join("") || one.textContent).trim())
+      .map((one) => one.outerHTML)`);
+  expect([name, nameless]).toEqual([name, []]);
   expect(await page.locator("h1").count()).toBe(1);
   const folder = process.env["SCREENSHOTS"];
   if (!folder) return;

@@ -247,7 +247,8 @@ describe("the page of a job", () => {
     expect(await shown()).toContain(
       '<pre class="log" tabindex="0" role="region" aria-label="Log of check">red &lt;b&gt;\n</pre>',
     );
-    await write(`${"a line of the log\n".repeat(30_000)}the end`);
+    // More than 4 MiB.
+    await write(`${"a line of the log\n".repeat(240_000)}the end`);
     const page = await shown();
     expect(page).toContain("the end</pre>");
     expect(page.length).toBeLessThan(120_000);

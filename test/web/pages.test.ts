@@ -1,6 +1,9 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { DRAGGING } from "../../src/browse/boards.ts";
 import type { PageName } from "../../src/index.ts";
 import { serve } from "../../src/node.ts";
+import { LIVE } from "../../src/pages/live.ts";
+import { STYLE } from "../../src/pages/style.ts";
 import { PAGE_NAMES, pages } from "../../src/web/index.ts";
 import { givePassword, PASSWORD, type TestApp, testApp } from "../helpers.ts";
 import { ORIGIN, Visitor } from "../visitor.ts";
@@ -213,4 +216,9 @@ describe("pages", () => {
       /^pages: wiki is not a page/,
     );
   });
+});
+
+it("the style sheet and the scripts are small", () => {
+  expect(STYLE.length).toBeLessThan(30_000);
+  expect(LIVE.markup.text.length + DRAGGING.markup.text.length).toBeLessThan(15_000);
 });

@@ -1,6 +1,6 @@
 // What merge requests change, and what is said about its lines.
 import { createHash } from "node:crypto";
-import { afterAll, beforeAll, expect, it } from "vitest";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { type CodeProject, newCodeProject } from "../api/_merge-requests.ts";
 import { type TestApp, testApp } from "../helpers.ts";
 import { type Forms, fieldsOf, HOSTILE, RUNS, visitForms } from "./_forms.ts";
@@ -166,4 +166,45 @@ it("are shown without white space, of older versions, and between two versions",
   expect((await read(`${path}?diff_id=999999`)).status).toBe(404);
   expect((await read(`${path}?start_sha=${"0".repeat(40)}`)).status).toBe(404);
   expect((await read(`${path}?diff_id=${first.id}`, "stranger")).status).toBe(404);
+});
+
+describe("code has colours", () => {
+  const code = 'const one = "<b>"; // 1\nlet two = 2;\n';
+  let base: string;
+
+  beforeAll(async () => {
+    const files = {
+      "a.ts": code,
+      "README.md": "```js\nconst one = 1;\n```\n",
+      "long.c": "(\n".repeat(30_000),
+    };
+    await project.commit("main", files);
+    await project.commit("colours", { "a.ts": code.replace("2;", "22;") }, { from: "main" });
+    base = `/${project.fullPath}/-`;
+  });
+
+  it("in files, whose lines have numbers, in what was changed, and in blocks of Markdown", async () => {
+    const reader = forms.as("reporter");
+    const { page } = await reader.get(`${base}/blob/main/a.ts`);
+    const [first, second] = [
+      '<span class="k">const</span> <span class="nf">one</span> = <span class="s">&quot;&lt;b&gt;&quot;</span>; <span class="c">// 1</span>',
+      '<span class="k">let</span> <span class="nf">two</span> = <span class="m">2</span>;',
+    ];
+    expect(page).toContain(`<a id="L2" href="#L2">2</a>\n</pre><pre>${first}\n${second}</pre>`);
+    expect((await reader.get(`${base}/blame/main/a.ts`)).page).toContain(
+      `${first}\n${second}</pre>`,
+    );
+    const compared = await reader.get(`${base}/compare/main...colours`);
+    expect(compared.page).toContain(
+      `<td>+</td><td><code>${second.replace("2</span>", '2</span><ins><span class="m">2</span></ins>')}</code>`,
+    );
+    expect((await reader.get(`${base}/blob/main/README.md`)).page).toContain(
+      '<span class="k">const</span> <span class="nf">one</span> = <span class="m">1</span>;</span>',
+    );
+  });
+
+  it("as far as their time lasts: what is left then stays as it is", async () => {
+    const { page } = await forms.as("reporter").get(`${base}/blob/main/long.c`);
+    expect(page).toContain(`<pre>${"(\n".repeat(29_999)}(</pre>`);
+  });
 });

@@ -505,6 +505,22 @@ describe("schedules of pipelines", () => {
     expect(await read()).toMatchObject([
       { description: "Nightly", owner: { username: "maintainer" } },
     ]);
+    const variables = `${path}/${id}/variables`;
+    const owner = as("maintainer");
+    expect((await owner.post(variables, { key: "LEVEL", value: HOSTILE })).status).toBe(303);
+    const again = await owner.post(variables, { key: "LEVEL", value: "2" });
+    expect([again.status, again.page.includes("has already been taken")]).toEqual([422, true]);
+    expect(again.page).toContain(`action="${path}/${id}/edit"`);
+    expect(again.page).not.toMatch(RUNS);
+    expect((await as("developer").post(`${variables}/LEVEL/change`, { value: "3" })).status).toBe(
+      404,
+    );
+    expect((await owner.post(`${variables}/LEVEL/change`, { value: "4" })).status).toBe(303);
+    const variablesNow = async () =>
+      (await project.get(`/pipeline_schedules/${id}`, "maintainer")).json.variables;
+    expect(await variablesNow()).toMatchObject([{ key: "LEVEL", value: "4" }]);
+    expect((await owner.post(`${variables}/LEVEL/delete`)).status).toBe(303);
+    expect(await variablesNow()).toEqual([]);
     expect((await as("guest").get(`${path}/new`)).status).toBe(404);
     expect((await as("maintainer").post(`${path}/${id}/delete`)).status).toBe(303);
     expect(await read()).toEqual([]);
@@ -747,6 +763,7 @@ describe("the administration", () => {
     });
     const shown = await admin.get(`${path}?worker=mail&state=failed`);
     expect([shown.status, shown.page.includes("It was lost")]).toEqual([200, true]);
+    expect(shown.page).toContain("Link to set a password to ");
     expect(shown.page).not.toMatch(RUNS);
     const [, id = ""] = /name="task_id" value="(\d+)"/.exec(shown.page) ?? [];
     expect((await as("owner").post(`${path}/retry`, { task_id: id })).status).toBe(404);

@@ -124,6 +124,27 @@ it("asks for passwords and domains as the settings say", async () => {
   const below = { username: "jo", email: "jo@west.mil.example", password };
   expect((await signUp(below)).status).toBe(200);
   await change({ domain_denylist: ["*.mil.example"], domain_denylist_enabled: true });
+  const wrong = await app.call("PUT /application/settings", {
+    ...{ as: "admin", json: { email_restrictions: "(" } },
+  });
+  expect([wrong.status, wrong.json.message]).toEqual([
+    400,
+    { email_restrictions: ["not valid RE2 syntax"] },
+  ]);
+  // JavaScript's own expressions would take for ever.
+  const email_restrictions = "^(a+)+@|^temporary";
+  await change({ email_restrictions, email_restrictions_enabled: true });
+  for (const email of ["temporary@navy.example", `${"a".repeat(200)}@navy.example`]) {
+    const restricted = await signUp({ username: "eve", email, password });
+    expect([restricted.status, restricted.page.includes("is not allowed for sign-up")]).toEqual([
+      422,
+      true,
+    ]);
+  }
+  await change({ after_sign_up_text: "Read **this** <script>alert(1)</script>" });
+  const welcome = await signUp({ username: "eve", email: "eve@navy.example", password });
+  expect(welcome.page).toContain("<p>Read <strong>this</strong>");
+  expect(welcome.page).not.toContain("<script");
   const denied = await signUp({ username: "al", email: "al@west.mil.example", password });
   expect([denied.status, denied.page.includes("is not from an allowed domain")]).toEqual([
     422,

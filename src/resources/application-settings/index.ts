@@ -76,6 +76,13 @@ function columnsOf(input: param.Input<typeof changeable>) {
   };
 }
 
+/** @throws ApiError 400 for what is no regular expression, or too long a one */
+async function requireExpression(text: string | null | undefined): Promise<void> {
+  if (!text) return;
+  const { readExpression } = await import("../../core/expressions.ts");
+  if (!readExpression(text)) throw invalid({ email_restrictions: ["not valid RE2 syntax"] });
+}
+
 async function rowOf(db: Reader, { columns }: Presenter): Promise<Value[]> {
   const [found] = await db.rows(`select ${columns} from ${TABLES}`);
   return found as Value[];
@@ -102,6 +109,7 @@ export const applicationSettingsResource: Resource = {
       presenter: settings,
       handle: async (context) => {
         const { db, input, presenter, now } = context;
+        await requireExpression(input.email_restrictions);
         const kept_settings = await keptSettings.changed(input, () =>
           storedIn(db, "application_settings", 1),
         );

@@ -132,7 +132,6 @@ export const keptSettings = keptIn("s.kept_settings", {
     [
       "abuse_notification_email",
       "admin_notification_email",
-      "after_sign_up_text",
       "auto_devops_domain",
       "commit_email_hostname",
       "container_registry_import_created_before",
@@ -147,7 +146,6 @@ export const keptSettings = keptIn("s.kept_settings", {
       "elasticsearch_url",
       "elasticsearch_username",
       "email_additional_text",
-      "email_restrictions",
       "external_authorization_service_default_label",
       "geo_node_allowed_ips",
       "help_page_text",
@@ -359,7 +357,6 @@ export const keptSettings = keptIn("s.kept_settings", {
       "disable_personal_access_tokens",
       "elasticsearch_indexing",
       "elasticsearch_search",
-      "email_restrictions_enabled",
       "enforce_ci_inbound_job_token_scope_enabled",
       "enforce_namespace_storage_limit",
       "enforce_pat_expiration",
@@ -456,9 +453,11 @@ export const keptSettings = keptIn("s.kept_settings", {
     fixed(param.integer({ min: -1 }), 0),
   ),
   ...each(["domain_allowlist", "domain_denylist"], effective(kept(domains, []))),
+  ...each(["after_sign_up_text", "email_restrictions"], effective(kept(text, ""))),
   ...each(
     [
       "domain_denylist_enabled",
+      "email_restrictions_enabled",
       "password_lowercase_required",
       "password_number_required",
       "password_symbol_required",

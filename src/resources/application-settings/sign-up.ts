@@ -14,6 +14,10 @@ export interface SignUpRules {
   readonly allowed: readonly string[];
   /** Those whose addresses are not. */
   readonly denied: readonly string[];
+  /** The regular expression of addresses that are not taken; `""`: none. */
+  readonly restricted: string;
+  /** What is said to those who have signed up, in Markdown. */
+  readonly afterwards: string;
 }
 
 /** What people who sign up are told, and must have. */
@@ -25,17 +29,27 @@ export async function signUpRules(db: Reader): Promise<SignUpRules> {
     confirms: settings.email_confirmation_setting === "hard",
     allowed: settings.domain_allowlist ?? [],
     denied: settings.domain_denylist_enabled ? (settings.domain_denylist ?? []) : [],
+    restricted: settings.email_restrictions_enabled ? (settings.email_restrictions ?? "") : "",
+    afterwards: settings.after_sign_up_text ?? "",
   };
 }
 
 /** Why an address can't be that of somebody who signs up, in GitLab's words; `undefined` if it can. */
-export function domainProblem({ allowed, denied }: SignUpRules, email: string): string | undefined {
+export async function addressProblem(
+  { allowed, denied, restricted }: SignUpRules,
+  email: string,
+): Promise<string | undefined> {
   const domain = email.slice(email.lastIndexOf("@") + 1).toLowerCase();
   const isAmong = (domains: readonly string[]) => domains.some((one) => matches(domain, one));
   if (allowed.length > 0 && !isAmong(allowed)) {
     return "domain is not authorized for sign-up.";
   }
-  return isAmong(denied) ? "is not from an allowed domain." : undefined;
+  if (isAmong(denied)) return "is not from an allowed domain.";
+  if (restricted === "") return undefined;
+  const { readExpression } = await import("../../core/expressions.ts");
+  return readExpression(restricted)?.fits(email) === false
+    ? undefined
+    : "is not allowed for sign-up. Please use your regular email address. Check with your administrator.";
 }
 
 /** Whether a domain is one of a list, in which `*` stands for anything. */

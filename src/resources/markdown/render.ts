@@ -1,5 +1,7 @@
 import type { Source } from "../../core/access/source.ts";
+import { colorBlocks } from "../../core/code-colors.ts";
 import { asText, type ParsedMarkdown, parseMarkdown } from "../../core/markdown.ts";
+import { languagesIn } from "../../core/markdown-inline.ts";
 import type { TextReference } from "../../core/markdown-references.ts";
 import type { Reader } from "../../store/port.ts";
 import { keyOf, linksOf, type Rendering } from "./links.ts";
@@ -47,9 +49,11 @@ async function within(
   const wikiPath =
     wikiPage?.wikiPath ??
     (project?.features.includes("wiki") ? `${projectPath}/-/wikis` : undefined);
+  const languages = isPage && languagesIn(text);
+  const colorBlock = languages && (await colorBlocks(languages, budget));
   const parsed = await parseMarkdown(text, {
     ...{ base: view.base, projectPath, branch, wikiPath, slug: wikiPage?.slug },
-    ...{ isComment, isPage, isGitLabs: true },
+    ...{ isComment, isPage, isGitLabs: true, ...(colorBlock && { colorBlock }) },
   });
   return budget.spend("html", parsed.length) ? parsed : asText(text);
 }

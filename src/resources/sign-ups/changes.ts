@@ -3,7 +3,7 @@ import { ApiError, type AttributeErrors } from "../../core/errors.ts";
 import { queueLetter } from "../../jobs/mails.ts";
 import type { Database, Reader } from "../../store/port.ts";
 import { createAccount } from "../accounts/changes.ts";
-import { domainProblem, type SignUpRules } from "../application-settings/sign-up.ts";
+import { addressProblem, type SignUpRules } from "../application-settings/sign-up.ts";
 import { createUser } from "../users/changes.ts";
 import * as users from "../users/queries.ts";
 import { isAddress, requireFree } from "../users/rules.ts";
@@ -34,7 +34,7 @@ export async function problemsOf(
   if (problem) errors["username"] = problem;
   if (!isAddress(email) || email.length > MOST_ADDRESS) errors["email"] = ["is invalid"];
   else {
-    const refusal = domainProblem(rules, email);
+    const refusal = await addressProblem(rules, email);
     if (refusal !== undefined) errors["email"] = [refusal];
   }
   return errors;
