@@ -406,6 +406,14 @@ it("a job has defaults, its matrix and needs", async () => {
     },
   });
   expect((await jobOf(GO, "test"))?.timeout).toBe(1200);
+  for (const [text, seconds] of [
+    ["two hours", 7200],
+    ["forty-five minutes", 2700],
+    ["a day", 86_400],
+  ]) {
+    const job = await jobOf(`a: { script: x, timeout: ${text} }`, "a");
+    expect(job?.timeout, String(text)).toBe(seconds);
+  }
 });
 
 it("a rule's variables override those of the job", async () => {
