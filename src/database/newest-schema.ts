@@ -278,6 +278,8 @@ const steps = [
   `20261231-04-private-contributions`,
   `20270101-01-imports-from-github`,
   `20270102-01-levels-of-features`,
+  `20270115-01-jobs-by-name`,
+  `20270115-02-waiting-bridges`,
 ];
 
 const statements = [
@@ -3119,6 +3121,8 @@ const statements = [
   `CREATE UNIQUE INDEX sign_ups_by_digest on sign_ups (digest)`,
   `CREATE INDEX sign_ups_by_expiry on sign_ups (expires_at)`,
   `CREATE UNIQUE INDEX member_invitations_by_digest on member_invitations (digest)`,
+  `CREATE INDEX ci_jobs_by_name on ci_jobs (pipeline_id, name) where retried = 0`,
+  `CREATE INDEX ci_jobs_waiting_for_pipelines on ci_jobs (id) where kind = 'bridge' and status = 'running'`,
   `insert into issue_search (issue_search, rank) values ('automerge', 8)`,
   `insert into issue_search (issue_search, rank) values ('deletemerge', 0)`,
   `insert into merge_request_search (merge_request_search, rank) values ('automerge', 8)`,

@@ -394,6 +394,9 @@ const FROZEN: Record<string, string> = {
     "b2b81a75aacd13139547472f9f499094f09af4e05c4d83ab76fe2179a58c0fc6",
   "20261231-03-links-of-invitations":
     "a6b947f219748263a4e9557dd91ec729ed4238095ed0961b2b6c4429085de003",
+  "20270115-01-jobs-by-name": "315ef2eb456c2442908e015e500a9d98dc0b5b4794cd43a1bad64cccaf7b4f5a",
+  "20270115-02-waiting-bridges":
+    "e62d626347ec761b18b2d9ae2572b1be9b27528cadb0c8b67f3554bb1ee48861",
 };
 
 const released = allResources.flatMap(({ migrations }) => migrations);
