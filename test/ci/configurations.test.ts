@@ -414,6 +414,9 @@ it("a job has defaults, its matrix and needs", async () => {
     const job = await jobOf(`a: { script: x, timeout: ${text} }`, "a");
     expect(job?.timeout, String(text)).toBe(seconds);
   }
+  const when = ["runner_interrupted", "runner_external_dependency_failure"];
+  const retried = await jobOf(JSON.stringify({ a: { script: "x", retry: { max: 1, when } } }), "a");
+  expect(retried?.retry).toMatchObject({ when });
 });
 
 it("a rule's variables override those of the job", async () => {
