@@ -414,6 +414,8 @@ it("a job has defaults, its matrix and needs", async () => {
     const job = await jobOf(`a: { script: x, timeout: ${text} }`, "a");
     expect(job?.timeout, String(text)).toBe(seconds);
   }
+  const needing = "b: { script: x }\n.none: &none [null]\na: { script: x, needs: [*none, b] }";
+  expect((await jobOf(needing, "a"))?.needs).toMatchObject([{ job: "b" }]);
   const when = ["runner_interrupted", "runner_external_dependency_failure"];
   const retried = await jobOf(JSON.stringify({ a: { script: "x", retry: { max: 1, when } } }), "a");
   expect(retried?.retry).toMatchObject({ when });
