@@ -4,6 +4,7 @@ import { mkdir, mkdtemp, rename, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { version } from "../../package.json";
+import { type ContainerOptions, Containers } from "./containers.ts";
 import { gzip, select, unzip, zip } from "./files.ts";
 import { JobLog } from "./job-log.ts";
 import type { Artifact, Cache, Job, Outcome, Step } from "./payload.ts";
@@ -17,6 +18,8 @@ export interface Place {
   readonly builds: string;
   /** A number from 0 that no other job has meanwhile. */
   readonly slot: number;
+  /** How steps run in containers; `undefined` for a shell of the machine. */
+  readonly containers: ContainerOptions | undefined;
 }
 
 /** Seconds that `after_script` may take. */
@@ -76,6 +79,7 @@ class Work {
   readonly #folder: string;
   readonly #files: string;
   readonly #values: Map<string, string>;
+  readonly #containers: Containers | undefined;
 
   private constructor(server: Server, job: Job, place: Place, log: JobLog, files: string) {
     this.#server = server;
@@ -93,8 +97,20 @@ class Work {
       CI_CONCURRENT_PROJECT_ID: String(place.slot),
       CI_RUNNER_VERSION: version,
       CI_RUNNER_EXECUTABLE_ARCH: `${process.platform}/${process.arch}`,
-      CI_SHARED_ENVIRONMENT: "true",
+      ...(place.containers
+        ? { CI_DISPOSABLE_ENVIRONMENT: "true" }
+        : { CI_SHARED_ENVIRONMENT: "true" }),
     });
+    this.#containers =
+      place.containers &&
+      new Containers(place.containers, job, {
+        folders: [builds, files],
+        cwd: this.#folder,
+        files,
+        environment: () => this.#exported(),
+        expand: (text) => expand(text, this.#values),
+        write: (text) => log.write(text),
+      });
   }
 
   static async begin(
@@ -122,14 +138,28 @@ class Work {
    */
   async all(signal: AbortSignal, stopped: AbortSignal): Promise<Outcome> {
     const { image, services } = this.#job;
-    this.#log.say(
-      `Running with pm-runner ${version} in a shell of ${process.platform}/${process.arch}`,
-    );
-    if (image?.name || services?.length) {
+    const containers = this.#containers;
+    const where = containers
+      ? `a container of ${containers.image}`
+      : `a shell of ${process.platform}/${process.arch}`;
+    this.#log.say(`Running with pm-runner ${version} in ${where}`);
+    if (!containers && (image?.name || services?.length)) {
       this.#log.complain(
         "WARNING: this runner has no containers: `image` and `services` are left out",
       );
     }
+    try {
+      if (containers) {
+        await this.#log.section("prepare_executor", () => containers.start(signal));
+      }
+      return await this.#stages(signal, stopped);
+    } finally {
+      await containers?.end();
+    }
+  }
+
+  /** Does the job's stages, one after another. */
+  async #stages(signal: AbortSignal, stopped: AbortSignal): Promise<Outcome> {
     await this.#log.section("get_sources", () => this.#getSources(signal));
     for (const cache of this.#job.cache ?? []) {
       await this.#log.section("restore_cache", () => this.#restore(cache));
@@ -175,7 +205,21 @@ class Work {
   }
 
   /** Runs commands, and returns how they ended: `undefined` if they were stopped. */
-  async #step({ script }: Pick<Step, "script">, signal: AbortSignal): Promise<number | undefined> {
+  async #step(
+    { script }: Pick<Step, "script">,
+    signal: AbortSignal,
+    { isOutside = false } = {},
+  ): Promise<number | undefined> {
+    const code =
+      isOutside || !this.#containers
+        ? await this.#inShell(script, signal)
+        : await this.#containers.step(scriptOf(script, this.#exported()), signal);
+    if (code !== undefined && code !== 0)
+      this.#log.complain(`ERROR: Job failed: exit status ${code}`);
+    return code;
+  }
+
+  async #inShell(script: readonly string[], signal: AbortSignal): Promise<number | undefined> {
     const file = join(this.#files, "script.sh");
     await writeFile(file, scriptOf(script), { mode: 0o600 });
     const { code } = await run(["bash", file], {
@@ -184,9 +228,17 @@ class Work {
       write: (text) => this.#log.write(text),
       signal,
     });
-    if (code !== undefined && code !== 0)
-      this.#log.complain(`ERROR: Job failed: exit status ${code}`);
     return code;
+  }
+
+  /** The job's variables, and what Git needs: what a shell can have as names. */
+  #exported(): Record<string, string> {
+    const own = { ...this.#git(), ...Object.fromEntries(this.#values) };
+    return Object.fromEntries(
+      Object.entries(own).filter(
+        ([key, value]) => /^[A-Za-z_]\w*$/.test(key) && !value.includes("\0"),
+      ),
+    );
   }
 
   #environment(): Record<string, string> {
@@ -228,7 +280,10 @@ class Work {
       await rm(this.#folder, { recursive: true, force: true });
     await mkdir(this.#folder, { recursive: true });
     for (const { name, script } of this.#job.hooks ?? []) {
-      if (name === "pre_get_sources_script" && (await this.#step({ script }, signal)) !== 0) {
+      if (
+        name === "pre_get_sources_script" &&
+        (await this.#step({ script }, signal, { isOutside: true })) !== 0
+      ) {
         throw new Refusal("pre_get_sources_script failed");
       }
     }
@@ -264,6 +319,13 @@ class Work {
       ...refspecs,
     );
     if (this.#values.get("GIT_CHECKOUT") === "false") return;
+    // Objects of Git LFS come with the commit, unless the job sets GIT_LFS_SKIP_SMUDGE.
+    await run(["git", "lfs", "install", "--local", "--skip-repo"], {
+      cwd: this.#folder,
+      env: this.#environment(),
+      write: () => undefined,
+      signal,
+    });
     await git("checkout", "--quiet", "--force", sha);
     const flags = this.#values.get("GIT_CLEAN_FLAGS") || "-ffdx";
     if (flags !== "none") await git("clean", "--quiet", ...flags.split(/\s+/));

@@ -49,6 +49,22 @@ export interface Dependency {
   readonly artifacts_file?: { readonly filename: string };
 }
 
+/** What a container is made of. */
+export interface ContainerImage {
+  readonly name?: string;
+  readonly entrypoint?: readonly string[] | null;
+  readonly pull_policy?: readonly string[] | null;
+  /** What Docker is told besides. */
+  readonly docker?: { readonly user?: string | number; readonly platform?: string } | null;
+}
+
+/** A container beside that of a job. */
+export interface ServiceImage extends ContainerImage {
+  readonly alias?: string;
+  readonly command?: readonly string[] | null;
+  readonly variables?: readonly Pick<JobVariable, "key" | "value">[] | null;
+}
+
 /** A job. */
 export interface Job {
   readonly id: number;
@@ -69,8 +85,8 @@ export interface Job {
   readonly variables: readonly JobVariable[];
   readonly steps: readonly Step[];
   readonly hooks?: readonly { readonly name: string; readonly script: readonly string[] }[] | null;
-  readonly image?: { readonly name?: string } | null;
-  readonly services?: readonly { readonly name?: string }[] | null;
+  readonly image?: ContainerImage | null;
+  readonly services?: readonly ServiceImage[] | null;
   readonly artifacts?: readonly Artifact[] | null;
   readonly cache?: readonly Cache[] | null;
   readonly dependencies?: readonly Dependency[] | null;

@@ -1,5 +1,6 @@
 import { createHash } from "node:crypto";
 import { mkdir } from "node:fs/promises";
+import type { ContainerOptions } from "./containers.ts";
 import { runJob } from "./job.ts";
 import type { Job } from "./payload.ts";
 import { Server } from "./server.ts";
@@ -18,6 +19,8 @@ export interface Running {
   readonly builds: string;
   /** What this machine is called. */
   readonly name: string;
+  /** How steps run in containers; `undefined` for a shell of this machine. */
+  readonly containers: ContainerOptions | undefined;
   readonly concurrent: number;
   /** Whether it ends when there is no job. */
   readonly untilIdle: boolean;
@@ -39,7 +42,7 @@ const PAUSE = 3000;
 export async function runJobs(running: Running): Promise<void> {
   const { url, token, builds, name, concurrent, taking, tell } = running;
   const system = `s_${createHash("sha256").update(`${name} ${builds}`).digest("hex").slice(0, 12)}`;
-  const server = new Server(url, token, system);
+  const server = new Server(url, token, system, running.containers ? "docker" : "shell");
   await server.verify();
   await mkdir(builds, { recursive: true });
   tell({ message: `waiting for jobs of ${url}` });
@@ -51,7 +54,7 @@ export async function runJobs(running: Running): Promise<void> {
 
 /** Runs one job after another. */
 async function runSlot(running: Running, server: Server, slot: number): Promise<void> {
-  const { builds, untilIdle, taking, tell } = running;
+  const { builds, containers, untilIdle, taking, tell } = running;
   while (!taking.aborted) {
     const asked = performance.now();
     let job: Job | undefined;
@@ -69,7 +72,12 @@ async function runSlot(running: Running, server: Server, slot: number): Promise<
     const started = performance.now();
     const about = { job: job.id, name: job.job_info.name };
     tell({ message: "started", ...about });
-    const { state, isCanceled } = await runJob(server, job, { builds, slot }, running.running);
+    const { state, isCanceled } = await runJob(
+      server,
+      job,
+      { builds, containers, slot },
+      running.running,
+    );
     const seconds = Math.round((performance.now() - started) / 100) / 10;
     tell({ message: isCanceled ? "canceled" : state, ...about, seconds });
   }

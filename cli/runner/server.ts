@@ -11,7 +11,6 @@ const INFO = {
   version,
   platform: process.platform,
   architecture: process.arch,
-  executor: "shell",
   shell: "bash",
   features: {
     variables: true,
@@ -30,6 +29,8 @@ const INFO = {
     trace_checksum: true,
     trace_size: true,
     fallback_cache_keys: true,
+    image: true,
+    services: true,
   },
 };
 
@@ -49,17 +50,20 @@ export class Server {
   readonly #api: string;
   readonly #token: string;
   readonly #system: string;
+  readonly #executor: "shell" | "docker";
   #lastUpdate: string | undefined;
 
   /**
    * @param url of the server
    * @param token of the runner
    * @param system what tells this process from others of the runner
+   * @param executor how it runs jobs
    */
-  constructor(url: string, token: string, system: string) {
+  constructor(url: string, token: string, system: string, executor: "shell" | "docker") {
     this.#api = `${url.replace(/\/+$/, "")}/api/v4`;
     this.#token = token;
     this.#system = system;
+    this.#executor = executor;
   }
 
   /** Checks the runner's token. @throws Failure that says what to do next */
@@ -155,7 +159,8 @@ export class Server {
   }
 
   #post(path: string, sent: object, signal?: AbortSignal): Promise<Response> {
-    const runner = { token: this.#token, system_id: this.#system, info: INFO };
+    const info = { ...INFO, executor: this.#executor };
+    const runner = { token: this.#token, system_id: this.#system, info };
     return this.#send("POST", path, { ...runner, ...sent }, signal);
   }
 

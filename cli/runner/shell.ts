@@ -77,10 +77,19 @@ async function end(child: ChildProcess): Promise<void> {
 /** A text as one word of a shell. */
 const quoted = (text: string) => `'${text.replaceAll("'", "'\\''")}'`;
 
-/** Commands as a script for bash, which shows each before it runs, and ends with the first that fails. */
-export const scriptOf = (commands: readonly string[]) =>
+/**
+ * Commands as a script for bash, or another shell of POSIX, which shows each before it runs, and ends with the first that fails.
+ *
+ * @param exported variables that are set before
+ */
+export const scriptOf = (
+  commands: readonly string[],
+  exported: Readonly<Record<string, string>> = {},
+) =>
   [
-    "set -eo pipefail",
+    ...Object.entries(exported).map(([key, value]) => `export ${key}=${quoted(value)}`),
+    "if (set -o pipefail) 2>/dev/null; then set -o pipefail; fi",
+    "set -e",
     "set +o noclobber",
     ...commands.flatMap((command) => [
       `printf '%s\\n' ${quoted(`\u001b[32;1m$ ${shown(command)}\u001b[0m`)}`,

@@ -6,7 +6,7 @@ import { KEYWORDS, REFUSED } from "./keywords.ts";
 import { checkLogic, expandJobs } from "./logic.ts";
 import { mirroredBy } from "./needs.ts";
 import { readAutoCancel, readRules, WORKFLOW_RULES } from "./rules.ts";
-import type { Configuration } from "./types.ts";
+import { type Configuration, type ConfigurationLimits, DEFAULT_LIMITS } from "./types.ts";
 import { ConfigurationError, isMapping, type Mapping, type Value } from "./values.ts";
 import { readVariables } from "./variables.ts";
 
@@ -25,7 +25,11 @@ const DEFAULT_STAGES = ["build", "test", "deploy"];
 const STARTERS = ["script", "run", "trigger"];
 
 /** Reads a configuration in which includes, references and `extends` are resolved. */
-export function* readRoot(root: Mapping, findings: Findings): Steps<Configuration | undefined> {
+export function* readRoot(
+  root: Mapping,
+  findings: Findings,
+  limits: ConfigurationLimits = DEFAULT_LIMITS,
+): Steps<Configuration | undefined> {
   const stages = readStages(root.get("stages"), findings);
   const workflow = yield* readWorkflow(root, findings);
   const variables = readVariables(root.get("variables"), "variables", findings, {
@@ -54,7 +58,7 @@ export function* readRoot(root: Mapping, findings: Findings): Steps<Configuratio
   }
   if (read.length === 0) findings.error("jobs", "config should contain at least one visible job");
   if (findings.errors.length > 0) return undefined;
-  const jobs = expandJobs(read);
+  const jobs = expandJobs(read, limits.needs);
   checkLogic(jobs, stages);
   return { stages, jobs, variables, workflow };
 }

@@ -16,4 +16,6 @@ export const RUNNER_FAILURES = [
   "image_pull_failure",
   "job_router_failure",
   "configuration_failure",
+  "runner_external_dependency_failure",
+  "runner_interrupted",
 ] as const;

@@ -18,6 +18,7 @@ import { INCLUDE_RULES, readRules } from "./rules.ts";
 import {
   type Circumstances,
   type Commit,
+  DEFAULT_LIMITS,
   INCLUDE_KINDS,
   type IncludedFile,
   type Lookup,
@@ -32,8 +33,6 @@ import {
 } from "./values.ts";
 import { expandVariables, Values } from "./variables.ts";
 
-/** Maximum number of included files; one that is included twice counts twice. */
-const MAX_INCLUDES = 150;
 /** Maximum length of all files together in characters. */
 const MAX_LENGTH = 1024 * 1024;
 
@@ -131,8 +130,9 @@ export class Includes {
   /** Finds a file that a file of a scope includes. */
   async #found(wanted: Wanted, scope: Scope): Promise<Found> {
     this.#count += 1;
-    if (this.#count > MAX_INCLUDES) {
-      throw new ConfigurationError(`Maximum of ${MAX_INCLUDES} nested includes are allowed!`);
+    const { includes } = this.#circumstances.limits ?? DEFAULT_LIMITS;
+    if (this.#count > includes) {
+      throw new ConfigurationError(`Maximum of ${includes} nested includes are allowed!`);
     }
     const found = await wanted.read();
     const { type, location } = wanted;

@@ -11,7 +11,7 @@ export { groupNameOf, suiteNameOf } from "./names.ts";
 export { COVERAGE_FORMATS, type CoverageFormat, REPORT_KINDS } from "./report-kinds.ts";
 export { compositeStatus, type JobState, type JobStatus, startable } from "./status.ts";
 export type * from "./types.ts";
-export { PIPELINE_SOURCES } from "./types.ts";
+export { DEFAULT_LIMITS, PIPELINE_SOURCES } from "./types.ts";
 export { byKey, expandVariables, Values } from "./variables.ts";
 export { ReportError } from "./xml.ts";
 

@@ -3,8 +3,7 @@ import type { Instance } from "./parallel.ts";
 import type { JobConfiguration, Need } from "./types.ts";
 import { ConfigurationError } from "./values.ts";
 
-/** Maximum numbers of jobs that one job needs, and whose artifacts it gets. */
-const MAX_NEEDS = 50;
+/** Maximum number of jobs whose artifacts one job gets. */
 const MAX_DEPENDENCIES = 400;
 const MAX_NAME = 255;
 /** How many jobs of a circle are named. */
@@ -13,14 +12,18 @@ const MAX_SHOWN = 100;
 /**
  * Makes jobs of what `parallel` says, and replaces the names of such jobs in `needs` and `dependencies` by theirs.
  *
+ * @param mostNeeds jobs that one job may need
  * @throws ConfigurationError if a job gets too many of these
  */
-export function expandJobs(read: readonly ReadJob[]): readonly JobConfiguration[] {
+export function expandJobs(
+  read: readonly ReadJob[],
+  mostNeeds: number,
+): readonly JobConfiguration[] {
   const instances = new Map(
     read.flatMap(({ job, instances }) => (instances ? [[job.name, instances] as const] : [])),
   );
   return read.flatMap(({ job, instances: own }) => {
-    const expanded = withNames(job, instances);
+    const expanded = withNames(job, instances, mostNeeds);
     return own ? own.map((one, index) => instanceOf(expanded, one, index, own.length)) : [expanded];
   });
 }
@@ -48,7 +51,12 @@ function instanceOf(
 
 type Instances = ReadonlyMap<string, readonly Instance[]>;
 
-function withNames(job: JobConfiguration, instances: Instances): JobConfiguration {
+function withNames(
+  job: JobConfiguration,
+  instances: Instances,
+  mostNeeds: number,
+): JobConfiguration {
+  const expanded = (needs: readonly Need[]) => expandNeeds(job.name, needs, instances, mostNeeds);
   const { needs, rules, options } = job;
   const dependencies = options.dependencies?.flatMap((name) => namesOf(name, instances));
   if (dependencies && dependencies.length > MAX_DEPENDENCIES) {
@@ -59,23 +67,26 @@ function withNames(job: JobConfiguration, instances: Instances): JobConfiguratio
   return {
     ...job,
     options: dependencies ? { ...options, dependencies } : options,
-    ...(needs && { needs: expandNeeds(job.name, needs, instances) }),
+    ...(needs && { needs: expanded(needs) }),
     ...(rules && {
-      rules: rules.map((rule) =>
-        rule.needs ? { ...rule, needs: expandNeeds(job.name, rule.needs, instances) } : rule,
-      ),
+      rules: rules.map((rule) => (rule.needs ? { ...rule, needs: expanded(rule.needs) } : rule)),
     }),
   };
 }
 
-function expandNeeds(name: string, needs: readonly Need[], instances: Instances): readonly Need[] {
+function expandNeeds(
+  name: string,
+  needs: readonly Need[],
+  instances: Instances,
+  most: number,
+): readonly Need[] {
   const expanded: Need[] = [];
   for (const { matrix, ...need } of needs) {
     for (const job of namesOf(need.job, instances, matrix)) expanded.push({ ...need, job });
   }
-  if (expanded.length <= MAX_NEEDS) return expanded;
+  if (expanded.length <= most) return expanded;
   throw new ConfigurationError(
-    `${name}: one job can only need ${MAX_NEEDS} others, but you have listed ${expanded.length}. See needs keyword documentation for more details`,
+    `${name}: one job can only need ${most} others, but you have listed ${expanded.length}. See needs keyword documentation for more details`,
   );
 }
 

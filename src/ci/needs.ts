@@ -12,8 +12,9 @@ export function readNeeds(value: Value, at: string, findings: Findings): readonl
     findings.error(at, "config can only be a hash or an array");
     return [];
   }
+  // GitLab passes over an item that is empty, as an anchor of an empty list may leave.
   return list.flatMap((one) =>
-    isElsewhere(one) ? [] : (readNeed(one, `${at}:need`, findings) ?? []),
+    one === null || isElsewhere(one) ? [] : (readNeed(one, `${at}:need`, findings) ?? []),
   );
 }
 

@@ -27,7 +27,7 @@ export async function read(text: string, circumstances: Circumstances): Promise<
     const resolved = resolveReferences(resolveExtends(included, merger));
     const merged = withEdgeStages(resolved);
     mergedYaml = () => writeDocument(merged);
-    configuration = await pace.take(readRoot(merged, findings));
+    configuration = await pace.take(readRoot(merged, findings, circumstances.limits));
   } catch (error) {
     if (!(error instanceof ConfigurationError)) throw error;
     findings.errors.push(error.message);

@@ -109,6 +109,17 @@ export interface Elsewhere extends IncludeSources {
     | undefined;
 }
 
+/** What the server's administrator allows configurations. */
+export interface ConfigurationLimits {
+  /** Files that are included; one that is included twice counts twice. */
+  readonly includes: number;
+  /** Other jobs of the pipeline that one job needs. */
+  readonly needs: number;
+}
+
+/** GitLab's own limits. */
+export const DEFAULT_LIMITS: ConfigurationLimits = { includes: 150, needs: 50 };
+
 /**
  * What a configuration is read for: a commit, a branch or tag, and what makes the pipeline. The functions are called only
  * if the configuration needs what they answer.
@@ -130,6 +141,8 @@ export interface Circumstances extends Commit {
   readonly inputs?: { readonly [name: string]: Json } | undefined;
   /** Whether all of them are texts, as an option of a push is, which stand for what the inputs are. */
   readonly areTexts?: boolean | undefined;
+  /** Default: GitLab's own. */
+  readonly limits?: ConfigurationLimits;
   readonly elsewhere: Elsewhere;
   /**
    * Paths of files that were changed; `undefined` if there is nothing to compare with, as in pipelines of tags; `null` if

@@ -25,6 +25,7 @@ import { graphqlModule as namespaces } from "./namespaces/graphql.ts";
 import { graphqlModule as notes } from "./notes/graphql.ts";
 import { graphqlModule as notificationSettings } from "./notification-settings/graphql.ts";
 import { graphqlModule as pipelines } from "./pipelines/graphql.ts";
+import { graphqlModule as pipelineReports } from "./pipelines/graphql-reports.ts";
 import { graphqlModule as projects } from "./projects/graphql.ts";
 import { graphqlModule as protectedRefs } from "./protected-refs/graphql.ts";
 import { graphqlModule as releases } from "./releases/graphql.ts";
@@ -53,6 +54,7 @@ export const modules: readonly GraphqlModule[] = [
   protectedRefs,
   releases,
   pipelines,
+  pipelineReports,
   runners,
   lint,
   members,

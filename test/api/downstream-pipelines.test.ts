@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { doDue } from "../../src/resources/ci/timed.ts";
 import { type Answer, type TestApp, testApp } from "../helpers.ts";
 import { type CiProject, ciProject } from "./_pipelines.ts";
 
@@ -236,6 +237,35 @@ describe("a job that stands for another project's pipeline", () => {
     const failed = await start(project, { variables });
     expect((await bridgeOf(project, failed)).status).toBe("failed");
     expect(await statusOf(project, failed)).toBe("failed");
+  });
+
+  it("is canceled once that, or a pipeline that a job has started and waits for, is deleted", async () => {
+    const upstream = await ciProject(app, "short-lived", CHILD);
+    const mirrors = await mirrorOf("outliving", "secret/short-lived");
+    const trigger = { project: "secret/short-lived", strategy: "depend" };
+    const starting = await ciProject(
+      app,
+      "starting",
+      JSON.stringify({ up: { trigger, allow_failure: true } }),
+    );
+    // Those of the commits above, which are skipped.
+    await app.admin.maintenance.runPipelines();
+    const above = await start(upstream);
+    const waiting = await start(mirrors);
+    const started = await start(starting);
+    const below = (await bridgeOf(starting, started)).downstream_pipeline.id;
+    const ends = async () => {
+      await doDue(app.store, Date.now());
+      const bridges = [await bridgeOf(mirrors, waiting), await bridgeOf(starting, started)];
+      return bridges.map(({ status }) => status);
+    };
+    expect(await ends()).toEqual(["running", "running"]);
+    await upstream.call(`DELETE /pipelines/${above}`, { as: "owner" });
+    expect(await ends()).toEqual(["canceled", "running"]);
+    expect(await statusOf(mirrors, waiting)).toBe("canceled");
+    await upstream.call(`DELETE /pipelines/${below}`, { as: "owner" });
+    expect(await ends()).toEqual(["canceled", "canceled"]);
+    expect(await statusOf(starting, started)).toBe("success");
   });
 
   it("fails if its user may not see that", async () => {

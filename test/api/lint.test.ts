@@ -37,6 +37,30 @@ const get = (query = "", as: Person = "developer") => project.call(`GET /ci/lint
 const post = (json: object, as: Person = "developer") =>
   project.call("POST /ci/lint", { as, json });
 
+it("includes and needs as much as the administrator allows", async () => {
+  const set = async (path: string, json: object) => {
+    const answer = await app.call(`PUT /application/${path}`, { as: "admin", json });
+    expect(answer.status, answer.text).toBe(200);
+  };
+  const errorsOf = async (content: object) =>
+    (await post({ content: JSON.stringify(content) })).json.errors;
+  const including = { include: Array(3).fill("/ci/test.yml"), a: { script: "b" } };
+  const needed = Array.from({ length: 51 }, (_, at) => `n${at}`);
+  const needing = {
+    ...Object.fromEntries(needed.map((name) => [name, { script: "b" }])),
+    ...{ a: { script: "b", needs: needed } },
+  };
+  expect(await errorsOf(including)).toEqual([]);
+  expect(await errorsOf(needing)).toEqual([expect.stringContaining("only need 50 others")]);
+  await set("settings", { ci_max_includes: 2 });
+  await set("plan_limits", { plan_name: "default", ci_needs_size_limit: 51 });
+  expect(await errorsOf(including)).toEqual(["Maximum of 2 nested includes are allowed!"]);
+  expect(await errorsOf(needing)).toEqual([]);
+  await set("settings", { ci_max_includes: 150 });
+  const tooMany = { as: "admin", json: { ci_max_includes: 501 } } as const;
+  expect((await app.call("PUT /application/settings", tooMany)).status).toBe(400);
+});
+
 describe("the configuration of a commit", () => {
   it("takes a blank ref for none, as programs send it", async () => {
     const json = { content: "a: {script: [b]}", dry_run: true, ref: "" };

@@ -1,5 +1,6 @@
 import { gzipSync } from "node:zlib";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { ask } from "../graphql/ask.ts";
 import { type Person, type TestApp, testApp } from "../helpers.ts";
 import { expectLinear } from "../relative-time.ts";
 import { type CiProject, ciProject } from "./_pipelines.ts";
@@ -171,6 +172,67 @@ describe("a pipeline's test report", () => {
         expect.objectContaining({ name: "lint: [3.4]", build_ids: [lint?.id], suite_error: error }),
       ],
     });
+  });
+
+  it("is told by GraphQL, as is the quality of code, to those who may download the reports", async () => {
+    const project = await ciProject(app, "reported-graphs", TESTS);
+    const run = await start(project);
+    const job = run.jobs["test 1/2"];
+    await upload(job, gzipSync(SECOND));
+    const problem = (fingerprint: string, severity: string) => ({
+      ...{ description: "Too long", fingerprint, severity },
+      location: { path: "./lib/a b.rb", lines: { begin: 3 } },
+    });
+    const problems = [problem("a", "info"), problem("b", "major")];
+    const raw = "artifact_format=raw&artifact_type=codequality";
+    await upload(job, JSON.stringify(problems), raw);
+    const query = `{ project(fullPath: "secret/reported-graphs") { pipelines { nodes {
+      testReportSummary { total { time count success suiteError }
+        testSuites { count nodes { name totalCount buildIds } } }
+      testSuite(buildIds: ["${job?.id}"]) { name totalTime testCases(first: 1) { count nodes {
+        name status classname executionTime file } } }
+      codeQualityReports { nodes { severity fingerprint path line webUrl engineName } }
+      codeQualityReportSummary { count major info blocker }
+      jobArtifacts { name fileType size downloadPath } } } } }`;
+    const { pipelines } = (await ask(app, query)).project;
+    const address = `http://pm.test/secret/reported-graphs/-/blob/${project.sha}/lib/a%20b.rb#L3`;
+    const shown = { path: "lib/a b.rb", line: 3, webUrl: address, engineName: "" };
+    expect(pipelines.nodes).toEqual([
+      {
+        testReportSummary: {
+          total: { time: 2, count: 2, success: 2, suiteError: null },
+          testSuites: {
+            count: 1,
+            nodes: [{ name: "test", totalCount: 2, buildIds: [String(job?.id)] }],
+          },
+        },
+        testSuite: {
+          name: "test",
+          totalTime: 2,
+          testCases: {
+            count: 2,
+            nodes: [{ name: "adds", status: "success", classname: "calc.Add" }].map((one) => ({
+              ...one,
+              executionTime: 2,
+              file: "again.rb",
+            })),
+          },
+        },
+        codeQualityReports: {
+          nodes: [
+            { severity: "MAJOR", fingerprint: "b", ...shown },
+            { severity: "INFO", fingerprint: "a", ...shown },
+          ],
+        },
+        codeQualityReportSummary: { count: 2, major: 1, info: 1, blocker: 0 },
+        jobArtifacts: ["JUNIT", "CODEQUALITY"].map((fileType) => ({
+          ...{ name: "junit.xml.gz", fileType, size: expect.stringMatching(/^\d+$/) },
+          downloadPath: `/secret/reported-graphs/-/jobs/${job?.id}/artifacts/download?file_type=${fileType.toLowerCase()}`,
+        })),
+      },
+    ]);
+    const unseen = await ask(app, query, {}, "stranger");
+    expect(unseen.project).toBeNull();
   });
 
   it("has what child pipelines report, and not what was retried", async () => {

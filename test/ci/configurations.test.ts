@@ -406,6 +406,19 @@ it("a job has defaults, its matrix and needs", async () => {
     },
   });
   expect((await jobOf(GO, "test"))?.timeout).toBe(1200);
+  for (const [text, seconds] of [
+    ["two hours", 7200],
+    ["forty-five minutes", 2700],
+    ["a day", 86_400],
+  ]) {
+    const job = await jobOf(`a: { script: x, timeout: ${text} }`, "a");
+    expect(job?.timeout, String(text)).toBe(seconds);
+  }
+  const needing = "b: { script: x }\n.none: &none [null]\na: { script: x, needs: [*none, b] }";
+  expect((await jobOf(needing, "a"))?.needs).toMatchObject([{ job: "b" }]);
+  const when = ["runner_interrupted", "runner_external_dependency_failure"];
+  const retried = await jobOf(JSON.stringify({ a: { script: "x", retry: { max: 1, when } } }), "a");
+  expect(retried?.retry).toMatchObject({ when });
 });
 
 it("a rule's variables override those of the job", async () => {

@@ -186,6 +186,46 @@ describe("runner", () => {
     expect(contained).toContain("no files for archive: nothing");
   });
 
+  it("runs steps in containers of the job's image, beside its services", async () => {
+    // Stands for Docker: tells what it was asked, and runs commands as they are.
+    const docker = join(folder.path, "docker");
+    const asked = join(folder.path, "asked");
+    writeFileSync(
+      docker,
+      `#!/bin/bash
+echo "$*" >> ${asked}
+[ "$1" = run ] && [ "$2" = --rm ] || exit 0
+while [ "$1" != sh ]; do [ "$1" = --workdir ] && cd "$2"; shift; done
+exec env --ignore-environment PATH="$PATH" "$@"
+`,
+      { mode: 0o755 },
+    );
+    const { jobs, logOf } = await pipelineOf(
+      yaml({
+        image: { name: "alpine:$VERSION", entrypoint: [""], pull_policy: "if-not-present" },
+        variables: { VERSION: "3.22", DOCKER_HOST: "tcp://dind", LINES: "one\ntwo" },
+        services: [{ name: "registry.test:5000/db/postgres:17", alias: "db", command: ["-x"] }],
+        make: { script: ['echo "$LINES" > out', "cat out; echo $DOCKER_HOST"] },
+      }),
+    );
+    await runAll("--executor", "docker", "--docker", docker);
+    const log = await logOf("make");
+    expect([(await jobs())["make"]?.status, log]).toEqual(["success", log]);
+    expect(log).toContain("one\ntwo\ntcp://dind\n");
+    const lines = readFileSync(asked, "utf8").replaceAll(/pm-runner-\d+-\d+/g, "JOB");
+    const aliases = "--network-alias db --network-alias registry.test__db__postgres";
+    for (const part of [
+      "network create JOB\nrun --detach --name JOB-service-0 --network JOB --env-file ",
+      `${aliases} --network-alias registry.test-db-postgres registry.test:5000/db/postgres:17 -x\n`,
+      "--network JOB --volume ",
+      "--pull missing --entrypoint  alpine:3.22 sh -c run=",
+      "rm --force --volumes JOB-service-0\nnetwork rm JOB\n",
+    ]) {
+      expect(lines).toContain(part);
+    }
+    expect(lines).not.toContain("tcp://dind");
+  });
+
   it("ends a job that takes too long, with all that it has started", async () => {
     const { jobs, logOf } = await pipelineOf(
       yaml({ slow: { script: ["sleep 600 & sleep 600"], timeout: "2 seconds" } }),

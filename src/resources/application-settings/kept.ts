@@ -1,5 +1,6 @@
 import { MAX_BYTES, MIN_CHARACTERS } from "../../auth/passwords.ts";
 import { TOKEN_PREFIX } from "../../auth/token-secrets.ts";
+import { DEFAULT_LIMITS } from "../../ci/index.ts";
 import { SESSION_LIFETIME } from "../../core/http/session-cookie.ts";
 import * as param from "../../core/input.ts";
 import {
@@ -472,7 +473,6 @@ export const keptSettings = keptIn("s.kept_settings", {
   ),
   ...each(
     [
-      "ci_max_includes",
       "ci_max_total_yaml_size_bytes",
       "diff_max_files",
       "diff_max_lines",
@@ -500,6 +500,7 @@ export const keptSettings = keptIn("s.kept_settings", {
     ],
     fixed(text, ""),
   ),
+  ci_max_includes: effective(kept(param.integer({ min: 0, max: 500 }), DEFAULT_LIMITS.includes)),
   default_branch_protection: fixed(param.integer({ min: 0, max: 4 }), 2),
   default_project_creation: fixed(param.integer({ min: 0, max: 4 }), 1),
   email_confirmation_setting: {

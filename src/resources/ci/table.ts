@@ -369,4 +369,14 @@ alter table pipelines add column on_job_failure $text;
 create index mirrored_pipelines_by_pipeline on mirrored_pipelines (pipeline_id);
 `,
   },
+  {
+    // Finds the jobs that one needs among those of a large pipeline.
+    id: "20270115-01-jobs-by-name",
+    sql: "create index ci_jobs_by_name on ci_jobs (pipeline_id, name) where retried = 0;\n",
+  },
+  {
+    // Jobs that wait for the pipelines that they have started, or stand for.
+    id: "20270115-02-waiting-bridges",
+    sql: "create index ci_jobs_waiting_for_pipelines on ci_jobs (id) where kind = 'bridge' and status = 'running';\n",
+  },
 ];

@@ -4,7 +4,7 @@ import type { Working } from "../../jobs/worker.ts";
 import type { Store, Value } from "../../store/port.ts";
 import { deleteArtifacts } from "./artifacts.ts";
 import { setState } from "./environments.ts";
-import { finish, play } from "./progress.ts";
+import { finish, inherit, play } from "./progress.ts";
 import { stopEnvironment, stopJobOf } from "./stopping.ts";
 
 /** How often it is looked for what is due, in milliseconds. */
@@ -14,6 +14,14 @@ const JOB = { name: "jobs", every: EVERY };
 const BATCH = 100;
 /** A job whose runner has said nothing for so long has failed, in milliseconds. */
 const SILENT = 3_600_000;
+
+/**
+ * Jobs that wait for a pipeline which is not there any more, however it was deleted. GitLab cancels pipelines before it
+ * deletes them, which their jobs above inherit.
+ */
+const ABANDONED = `kind = 'bridge' and status = 'running'
+  and not exists (select 1 from downstream_pipelines d where d.job_id = ci_jobs.id)
+  and not exists (select 1 from mirrored_pipelines m where m.job_id = ci_jobs.id)`;
 
 /** Jobs that are due, with their projects. */
 type Due = readonly {
@@ -25,7 +33,7 @@ type Due = readonly {
 
 /**
  * Does what time brings: starts delayed jobs, ends jobs that have run for too long or of whose runner nothing is heard,
- * stops environments, and deletes artifacts that have expired.
+ * and those that wait for a pipeline which was deleted, stops environments, and deletes artifacts that have expired.
  *
  * @param now epoch milliseconds
  */
@@ -64,6 +72,18 @@ export async function doDue(store: Store, now: number): Promise<void> {
         const isLong = (still[0] as number) <= now;
         const failureReason = isLong ? "job_execution_timeout" : "stuck_or_timeout_failure";
         await finish(db, job, { status: "failed", failureReason }, now);
+      },
+      { shared: true },
+    );
+  }
+  for (const job of await find(ABANDONED, [])) {
+    await store.transaction(
+      async (db) => {
+        db.lock(job.project_id);
+        const [still] = await db.rows(`select 1 from ci_jobs where id = ? and ${ABANDONED}`, [
+          job.id,
+        ]);
+        if (still) await inherit(db, job, "canceled", now);
       },
       { shared: true },
     );

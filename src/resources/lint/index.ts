@@ -30,6 +30,7 @@ import {
 } from "../pipelines/circumstances.ts";
 import {
   configurationAt,
+  configurationLimits,
   PipelineRefusal,
   type Place,
   placeIn,
@@ -153,7 +154,7 @@ export const lintResource: Resource = {
         { status: "invalid", errors: refusedExample.errors, warnings: [] },
       ],
       prepare: async (input, preparing) => {
-        const reading = await readConfiguration(input.content, nowhere(preparing, "", MAIN));
+        const reading = await readConfiguration(input.content, await nowhere(preparing, "", MAIN));
         return {
           status: reading.errors.length === 0 ? "valid" : "invalid",
           errors: reading.errors,
@@ -181,7 +182,7 @@ async function checkSent(
   const place = placeIn(preparing, preparing.source, preparing.caller.id);
   const surroundings =
     commit === undefined
-      ? nowhere(preparing, preparing.source.fullPath, opened.defaultBranch)
+      ? await nowhere(preparing, preparing.source.fullPath, opened.defaultBranch)
       : await circumstancesAt(place, opened, commit);
   const ref = input.ref || opened.defaultBranch;
   return show(place, await check(place, surroundings, input.content, { ...input, ref }), input);
@@ -217,14 +218,15 @@ async function circumstancesAt(
   const predefined = await predefinedVariables(makers, target);
   const use = { isProtected: target.isProtected, environment: undefined };
   const own = await variablesFor(db, secrets, project, use);
-  return circumstancesOf(makers, target, { predefined, ...variablesGiven(own) });
+  const limits = await configurationLimits(db);
+  return circumstancesOf(makers, target, { predefined, limits, ...variablesGiven(own) });
 }
 
 /** What reads a configuration without a commit. */
 type Unplaced = Elsewhere & Pick<PrepareContext, "view" | "edition">;
 
 /** What a configuration is read for without a commit. */
-function nowhere(reading: Unplaced, project: string, ref: string): Circumstances {
+async function nowhere(reading: Unplaced, project: string, ref: string): Promise<Circumstances> {
   const { view, edition } = reading;
   const predefined = Object.entries(serverVariables(view.base, edition));
   return {
@@ -236,6 +238,7 @@ function nowhere(reading: Unplaced, project: string, ref: string): Circumstances
     sha: "",
     predefined: predefined.map(([key, value = ""]) => ({ key, value })),
     variables: [],
+    limits: await configurationLimits(reading.db),
     elsewhere: elsewhereOf(reading),
     file: async () => undefined,
     paths: async () => [],

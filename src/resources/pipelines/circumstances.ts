@@ -387,7 +387,10 @@ export async function predefinedVariables(
 export function circumstancesOf(
   { db, opened, includes }: Pick<Makers, "db" | "opened" | "includes">,
   target: Target,
-  given: Pick<Circumstances, "predefined" | "variables" | "masked" | "inputs" | "areTexts">,
+  given: Pick<
+    Circumstances,
+    "predefined" | "variables" | "masked" | "inputs" | "areTexts" | "limits"
+  >,
   parent?: number,
 ): Circumstances {
   const { repository, project, head, row, shown } = opened;

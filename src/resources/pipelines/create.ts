@@ -1,5 +1,6 @@
 import {
   type Commit,
+  type ConfigurationLimits,
   type PipelineSource,
   type Plan,
   planPipeline,
@@ -8,6 +9,7 @@ import {
 } from "../../ci/index.ts";
 import type { Source } from "../../core/access/source.ts";
 import { ApiError } from "../../core/errors.ts";
+import { storedIn } from "../../core/kept.ts";
 import type { PrepareContext } from "../../core/resource.ts";
 import type { Secrets } from "../../core/secrets.ts";
 import type { Edition } from "../../core/version.ts";
@@ -17,6 +19,7 @@ import { findCommit } from "../../git/revisions.ts";
 import { queueNotification } from "../../jobs/notifications.ts";
 import type { IncludeSources } from "../../outgoing/includes.ts";
 import type { Database, Reader, Store } from "../../store/port.ts";
+import { keptSettings } from "../application-settings/kept.ts";
 import type { PipelineInputs } from "../ci/inputs.ts";
 import { settle } from "../ci/progress.ts";
 import {
@@ -28,6 +31,7 @@ import {
 } from "../ci/records.ts";
 import { cancelRedundant } from "../ci/redundant.ts";
 import { type CiSettings, ciSettingsOf } from "../ci/settings.ts";
+import { limitOf } from "../plan-limits/limits.ts";
 import { rightsOf } from "../protected-refs/abilities.ts";
 import { openRepository } from "../repositories/open.ts";
 import { type EffectiveVariable, variablesFor } from "../variables/effective.ts";
@@ -171,7 +175,8 @@ export async function planCreation(place: Place, wanted: Wanted): Promise<Creati
   const predefined = await predefinedVariables(makers, target);
   const own = await variablesFor(db, secrets, project, { isProtected, environment: undefined });
   const { inputs, areTexts } = wanted;
-  const given = { ...variablesGiven(own, variables), predefined, inputs, areTexts };
+  const limits = await configurationLimits(db);
+  const given = { ...variablesGiven(own, variables), predefined, inputs, areTexts, limits };
   const circumstances = circumstancesOf(makers, target, given, wanted.parent);
   const text = wanted.content ?? (await configurationAt(circumstances, settings.configurationPath));
   if (text === undefined) throw new PipelineRefusal(["Missing CI config file"]);
@@ -193,6 +198,13 @@ const withoutSites = (plan: Plan): Plan => ({
   ...plan,
   jobs: plan.jobs.map(({ options: { pages: _, ...options }, ...job }) => ({ ...job, options })),
 });
+
+/** What the administrator allows configurations. */
+export async function configurationLimits(db: Reader): Promise<ConfigurationLimits> {
+  const stored = await storedIn(db, "application_settings", 1);
+  const includes = Number(keptSettings.read(stored).ci_max_includes);
+  return { includes, needs: await limitOf(db, "ci_needs_size_limit") };
+}
 
 /** Variables as configurations read them: the project's, and those that are given to one pipeline. */
 export const variablesGiven = (

@@ -5,36 +5,39 @@ import { readFile } from "../../files/read.ts";
 import type { StoredFile } from "../../files/write.ts";
 import { through } from "../../git/streams.ts";
 import { placeholders } from "../../store/placeholders.ts";
-import type { Reader } from "../../store/port.ts";
+import type { Reader, Value } from "../../store/port.ts";
 import type { Budget } from "../../turns/budget.ts";
 
 /** A report that a job has uploaded. */
 export interface Report extends Pick<StoredFile, "id" | "size"> {
+  /** The pipeline that was asked for. */
+  readonly pipeline_id: number;
   readonly job_id: number;
   readonly name: string;
   readonly file_type: string;
   readonly access: ArtifactAccess;
 }
 
-/** The reports of a pipeline's jobs, and of those of its child pipelines. */
+/** The reports of pipelines' jobs, and of those of their child pipelines. */
 export function reportsOf(
   db: Reader,
-  pipelineId: number,
+  pipelineIds: readonly Value[],
   types: readonly string[],
 ): Promise<Report[]> {
+  const pipelines = placeholders(pipelineIds);
   const these = placeholders(types);
   return Promise.resolve(
     db.all<Report>(
-      `with recursive tree (id) as (
-         select cast(? as bigint) union
-         select d.pipeline_id from tree t join ci_jobs b on b.pipeline_id = t.id and b.kind = 'bridge'
+      `with recursive tree (root, id) as (
+         select id, id from pipelines where id in (${pipelines.sql}) union
+         select t.root, d.pipeline_id from tree t join ci_jobs b on b.pipeline_id = t.id and b.kind = 'bridge'
          join downstream_pipelines d on d.job_id = b.id
          join pipelines c on c.id = d.pipeline_id and c.source = 'parent_pipeline')
-       select cj.id as job_id, cj.name, a.file_type, a.access, f.id, f.size from tree t
+       select t.root as pipeline_id, cj.id as job_id, cj.name, a.file_type, a.access, f.id, f.size from tree t
        join ci_jobs cj on cj.pipeline_id = t.id and cj.retried = 0
        join job_artifacts a on a.job_id = cj.id and a.file_type in (${these.sql})
        join stored_files f on f.id = a.file_id order by cj.id`,
-      [pipelineId, ...these.values],
+      [...pipelines.values, ...these.values],
     ),
   );
 }

@@ -55,7 +55,7 @@ async function readable(
   const project =
     pipeline && (await findVisible(db, "project", String(pipeline.project_id), viewer));
   if (!pipeline || !project || !mayReadJobs(project)) return [];
-  const reports = await reportsOf(db, pipeline.id, types);
+  const reports = await reportsOf(db, [pipeline.id], types);
   return reports.filter(({ access }) => mayDownload(project, access));
 }
 
@@ -151,10 +151,12 @@ export async function qualityOf(
   }
 }
 
-const QUALITY = ["codequality"];
+/** The reports about the quality of code. */
+export const QUALITY = ["codequality"];
 
-async function problemsOf(
-  { db, budget }: Reading,
+/** The problems that reports have, by their fingerprints. @throws ReportError */
+export async function problemsOf(
+  { db, budget }: Omit<Reading, "viewer">,
   reports: readonly Report[],
 ): Promise<Map<string, Problem>> {
   const problems = new Map<string, Problem>();
@@ -164,7 +166,11 @@ async function problemsOf(
   return problems;
 }
 
-function addressOf(pipeline: Compared | undefined, { path, line }: Problem): string {
+/** The address of a problem's line below the server's. */
+export function addressOf(
+  pipeline: Pick<Compared, "full_path" | "sha"> | undefined,
+  { path, line }: Problem,
+): string {
   const file = path.split("/").map(encodeURIComponent).join("/");
   return `/${pipeline?.full_path}/-/blob/${pipeline?.sha}/${file}${line === null ? "" : `#L${line}`}`;
 }

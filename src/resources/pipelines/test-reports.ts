@@ -5,34 +5,34 @@ import {
   type TEST_STATUSES,
   TestSuite,
 } from "../../ci/index.ts";
-import type { Source } from "../../core/access/source.ts";
 import * as param from "../../core/input.ts";
 import { type Context, Json, RawReply, routes } from "../../core/resource.ts";
 import type { Reader } from "../../store/port.ts";
 import type { Budget } from "../../turns/budget.ts";
 import { mayDownload, readingRole } from "../ci/abilities.ts";
-import { reportsOf, textOf } from "./reports.ts";
+import { type Report, reportsOf, textOf } from "./reports.ts";
 import { findPipeline } from "./rules.ts";
 
 const { get } = routes({ source: "project", path: "/pipelines", features: ["jobs"] });
 
+/** The reports that have tests. */
+export const TESTS = ["junit"] as const;
+
 /** The tests of jobs that share a suite. */
-interface Suite {
+export interface Suite {
   readonly suite: TestSuite;
   /** The ids of the jobs. */
   readonly jobs: readonly number[];
 }
 
-/** The suites of a pipeline, of those reports that the caller may download. */
-async function suitesOf(
+/** The suites of a pipeline's reports. */
+export async function suitesIn(
   db: Reader,
-  pipelineId: number,
-  source: Source,
+  reports: readonly Report[],
   budget: Budget,
 ): Promise<Suite[]> {
   const suites = new Map<string, { suite: TestSuite; jobs: number[] }>();
-  for (const report of await reportsOf(db, pipelineId, ["junit"])) {
-    if (!mayDownload(source, report.access)) continue;
+  for (const report of reports) {
     const name = suiteNameOf(report.name);
     const { suite, jobs } = suites.get(name) ?? { suite: new TestSuite(name), jobs: [] };
     suites.set(name, { suite, jobs });
@@ -56,7 +56,7 @@ const unreadable = (reason: string) => new ReportError(`JUnit data parsing faile
 type Status = (typeof TEST_STATUSES)[number];
 
 /** The sums of suites. */
-function sumsOf(suites: readonly TestSuite[]) {
+export function sumsOf(suites: readonly TestSuite[]) {
   const sum = (of: (suite: TestSuite) => number) =>
     suites.reduce((total, suite) => total + of(suite), 0);
   const count = (status: Status) => sum((suite) => suite.count(status));
@@ -71,7 +71,7 @@ function sumsOf(suites: readonly TestSuite[]) {
 }
 
 /** The sums of suites, as reports and suites have them. */
-function countsOf(suites: readonly TestSuite[]) {
+export function countsOf(suites: readonly TestSuite[]) {
   const { time, total, success, failed, skipped, error } = sumsOf(suites);
   return {
     total_time: time,
@@ -83,8 +83,12 @@ function countsOf(suites: readonly TestSuite[]) {
   };
 }
 
-/** @param jobs the address of the project's jobs, in whose archives files about tests are */
-function shownCase(one: TestSuite["cases"][number], jobs: string) {
+/**
+ * A test as reports show it.
+ *
+ * @param jobs the address of the project's jobs, in whose archives files about tests are
+ */
+export function shownCase(one: TestSuite["cases"][number], jobs: string) {
   const { status, name, classname, file, time, output, attachment, job } = one;
   const path = attachment?.split("/").map(encodeURIComponent).join("/");
   return {
@@ -172,7 +176,12 @@ type Reading = Pick<Context, "source" | "budget"> & {
 
 async function read({ db, source, input, budget }: Reading): Promise<Suite[]> {
   const { id } = await findPipeline(db, source, input.pipeline_id);
-  return suitesOf(db, id, source, budget);
+  const reports = await reportsOf(db, [id], TESTS);
+  return suitesIn(
+    db,
+    reports.filter(({ access }) => mayDownload(source, access)),
+    budget,
+  );
 }
 
 /** What pipelines' jobs report of their tests. */

@@ -1,3 +1,4 @@
+import { DEFAULT_LIMITS } from "../../ci/index.ts";
 import * as param from "../../core/input.ts";
 import { effective, kept, keptIn } from "../../core/kept.ts";
 import type { Reader, Value } from "../../store/port.ts";
@@ -12,6 +13,7 @@ const count = (initial: number) => kept(param.integer({ min: 0, max: 2 ** 53 - 1
 
 /** What the limits that are in force may be at most: the server's own. */
 export const OWN = {
+  ci_needs_size_limit: 200,
   ci_pipeline_schedules: 100,
   dotenv_size: MEBIBYTE,
   dotenv_variables: 1000,
@@ -36,7 +38,7 @@ export const planLimits = keptIn("pn.kept_settings", {
   ci_active_jobs: count(0),
   ci_project_subscriptions: count(2),
   ci_pipeline_schedules: inForce("ci_pipeline_schedules"),
-  ci_needs_size_limit: count(50),
+  ci_needs_size_limit: inForce("ci_needs_size_limit", DEFAULT_LIMITS.needs),
   ci_registered_group_runners: count(1000),
   ci_registered_project_runners: count(1000),
   conan_max_file_size: count(3 * GIBIBYTE),

@@ -11,6 +11,7 @@ import type { Secrets } from "../../core/secrets.ts";
 import { isoInstant } from "../../core/time.ts";
 import type { Edition } from "../../core/version.ts";
 import { BRANCHES, findRefs, pipelineNameOf, TAGS } from "../../git/refs.ts";
+import { all, among } from "../../store/conditions.ts";
 import type { Reader, Store } from "../../store/port.ts";
 import { urlOf } from "../ci/deploying.ts";
 import { dotenvOf } from "../ci/dotenv.ts";
@@ -49,6 +50,7 @@ export interface Making {
 interface JobFacts {
   readonly name: string;
   readonly stage: string;
+  readonly stage_index: number;
   readonly run_when: string;
   readonly protected: number;
   readonly started_at: number;
@@ -78,7 +80,7 @@ interface JobFacts {
   readonly upstream_project_id: number | null;
 }
 
-const FACTS = `select cj.name, cj.stage, cj.run_when, cj.protected, cj.started_at, pl.iid, pl.name as pipeline_name,
+const FACTS = `select cj.name, cj.stage, cj.stage_index, cj.run_when, cj.protected, cj.started_at, pl.iid, pl.name as pipeline_name,
     pl.trigger_short_token,    cj.runner_id, r.description as runner_description, pl.ref, pl.tag, pl.sha, pl.before_sha,
     pl.source, pl.created_at, pl.merge_request_id, ru.schedule_id, mr.project_id as target_project_id, p.name as project_name, p.full_path, p.visibility, p.namespace_id,
     p.ci_default_git_depth, b.id as upstream_job_id, b.pipeline_id as upstream_pipeline_id,
@@ -151,7 +153,7 @@ export async function payloadOf(making: Making, job: ClaimedJob): Promise<object
   );
   const given = await givenVariables(db, secrets, job.pipeline_id, job.id);
   const environment = spec.environment?.name;
-  const earlier = await dependenciesOf(db, job, spec);
+  const earlier = await dependenciesOf(db, job, facts, spec);
   const needed = await dependenciesElsewhere(db, job, spec.needsElsewhere ?? [], at);
   const elsewhere = needed.filter((one) => one !== undefined);
   const isProtected = facts.protected === 1;
@@ -259,30 +261,35 @@ export async function payloadOf(making: Making, job: ClaimedJob): Promise<object
   };
 }
 
-/** The jobs whose artifacts a job gets: those it names or needs, otherwise all of earlier stages. */
+/**
+ * The jobs whose artifacts a job gets: those it names or needs, otherwise all of earlier stages. An index leads to them, so
+ * that a large pipeline's other jobs cost nothing.
+ */
 async function dependenciesOf(
   db: Reader,
   job: ClaimedJob,
+  facts: JobFacts,
   spec: JobSpec,
 ): Promise<readonly Dependency[]> {
-  const rows = await db.rows(
-    `select d.id, d.name, a.file_name, f.size from ci_jobs j
-     join ci_jobs d on d.pipeline_id = j.pipeline_id and d.retried = 0 and d.id <> j.id
-     left join job_artifacts a on a.job_id = d.id and a.file_type = 'archive'
-     left join stored_files f on f.id = a.file_id
-     where j.id = ? and (d.stage_index < j.stage_index or j.needs is not null) order by d.id`,
-    [job.id],
-  );
   const needed = spec.needs?.filter(({ artifacts }) => artifacts).map((need) => need.job);
   const names = spec.options.dependencies ?? needed;
-  return rows
-    .filter(([, name]) => names?.includes(name as string) ?? true)
-    .map(([id, name, filename, size]) => ({
-      id: id as number,
-      name: name as string,
-      archive:
-        filename === null ? undefined : { filename: filename as string, size: size as number },
-    }));
+  const which = all([
+    { sql: "d.pipeline_id = ? and d.retried = 0 and d.id <> ?", values: [job.pipeline_id, job.id] },
+    spec.needs ? undefined : { sql: "d.stage_index < ?", values: [facts.stage_index] },
+    among("d.name", names && [...new Set(names)]),
+  ]);
+  const rows = await db.rows(
+    `select d.id, d.name, a.file_name, f.size from ci_jobs d
+     left join job_artifacts a on a.job_id = d.id and a.file_type = 'archive'
+     left join stored_files f on f.id = a.file_id
+     where ${which.sql} order by d.id`,
+    which.values,
+  );
+  return rows.map(([id, name, filename, size]) => ({
+    id: id as number,
+    name: name as string,
+    archive: filename === null ? undefined : { filename: filename as string, size: size as number },
+  }));
 }
 
 /** Who may download what a job uploads of a type. */
