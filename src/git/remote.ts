@@ -116,7 +116,10 @@ function below({ href }: URL, path: string): URL {
   return url;
 }
 
-/** Where a redirect leads to, with the same credentials: only to the same host, so that no other gets these. */
+/**
+ * Where a redirect leads to, with the same credentials: only to the same host, so that no other gets these, and there not to
+ * the ports of other services, which no address may name.
+ */
 function redirected(from: URL, location: string | undefined): URL {
   const to = URL.canParse(location ?? "", from) ? new URL(location ?? "", from) : undefined;
   if (!to || !/^https?:$/.test(to.protocol) || !to.pathname.endsWith("/info/refs")) {
@@ -124,6 +127,9 @@ function redirected(from: URL, location: string | undefined): URL {
   }
   if (to.hostname !== from.hostname || (from.protocol === "https:" && to.protocol === "http:")) {
     throw new RemoteError("the redirect leads to another host");
+  }
+  if (to.port !== from.port && to.port !== "" && Number(to.port) < 1024) {
+    throw new RemoteError("the redirect leads to another service");
   }
   to.username = from.username;
   to.password = from.password;

@@ -68,3 +68,38 @@ export async function startBackend(root: string, credentials: string): Promise<B
   };
   return backend;
 }
+
+/** Where redirects of attackers lead to: this machine, its networks, and where clouds tell machines their secrets. */
+const PRIVATE = [
+  ["http://127.0.0.2:8080", "host"],
+  ["http://localhost:8080", "host"],
+  ["http://[::1]:8080", "host"],
+  ["http://2130706434:8080", "host"],
+  ["http://10.0.0.1", "host"],
+  ["http://169.254.169.254", "host"],
+  ["http://127.0.0.1:25", "service"],
+] as const;
+
+/** Redirects that lead to a private address after up to three others, which stay on the server; and what is said of each. */
+export const PRIVATE_CHAINS = PRIVATE.flatMap(([to, what], at) =>
+  [at % 4, (at + 2) % 4].map(
+    (hops) => [to, hops, `the redirect leads to another ${what}`] as const,
+  ),
+);
+
+/**
+ * Has a server answer each request with a redirect.
+ *
+ * @param to where the last one leads to
+ * @param hops how many lead to the server itself before
+ * @returns how many requests have come
+ */
+export function redirectInChain(backend: Backend, to: string, hops: number): () => number {
+  let asked = 0;
+  backend.instead = () => {
+    const origin = asked < hops ? backend.url : to;
+    asked += 1;
+    return [302, { location: `${origin}/hop${asked}/info/refs?service=git-upload-pack` }];
+  };
+  return () => asked;
+}

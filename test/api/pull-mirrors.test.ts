@@ -9,7 +9,7 @@ import { Leases } from "../../src/jobs/leases.ts";
 import { updateFromMirrors } from "../../src/resources/pull-mirrors/worker.ts";
 import { SECRET_KEY, type TestApp, testApp, tokenOf, waitFor } from "../helpers.ts";
 import { randomHistory, shareWorkshop, type Workshop } from "./_git.ts";
-import { type Backend, startBackend } from "./_http-backend.ts";
+import { type Backend, PRIVATE_CHAINS, redirectInChain, startBackend } from "./_http-backend.ts";
 import { oidOf, pointerTo, put as upload } from "./_lfs.ts";
 
 const MINUTE = 60_000;
@@ -368,6 +368,19 @@ describe("failures", () => {
     ahead += MINUTE;
     expect(await update()).toEqual({ updates: 1 });
     expect((await get()).last_error).toBeNull();
+    expect(await here()).toBe(await there());
+  });
+
+  it("by a chain of redirects to a private address come before any request to it", async () => {
+    await mirrored();
+    for (const [to, hops, problem] of PRIVATE_CHAINS) {
+      const asked = redirectInChain(backend, to, hops);
+      const { last_error } = await later();
+      expect([to, last_error, asked()]).toEqual([to, problem, hops + 1]);
+      backend.instead = () => undefined;
+      ahead += 40 * MINUTE;
+      await update();
+    }
     expect(await here()).toBe(await there());
   });
 

@@ -7,7 +7,7 @@ import { afterAll, beforeEach, describe, expect, it } from "vitest";
 import { givePassword, PASSWORD, type Person, SECRET_KEY, type TestApp } from "../helpers.ts";
 import { Visitor } from "../visitor.ts";
 import { randomHistory, shareWorkshop, type Workshop } from "./_git.ts";
-import { type Backend, startBackend } from "./_http-backend.ts";
+import { type Backend, PRIVATE_CHAINS, redirectInChain, startBackend } from "./_http-backend.ts";
 import { startReceiver } from "./_receiver.ts";
 
 let app: TestApp;
@@ -265,6 +265,22 @@ describe("imports by URL", () => {
     const { status, json } = await create("redirected");
     expect([status, json, seen]).toEqual([422, NO_ACCESS, []]);
     elsewhere.close();
+  });
+
+  it("follow no chain of redirects to a private address, when they are asked for and when they are done", async () => {
+    for (const [at, [to, hops, problem]] of PRIVATE_CHAINS.entries()) {
+      ahead += 61_000;
+      const asked = redirectInChain(backend, to, hops);
+      const { status, json } = await create(`chain${at}`);
+      expect([to, status, json, asked()]).toEqual([to, 422, NO_ACCESS, hops + 1]);
+      backend.instead = () => undefined;
+      await create(`chain${at}`);
+      const again = redirectInChain(backend, to, hops);
+      await work();
+      const { import_status, import_error } = await get(`chain${at}/import`);
+      const reason = `Error importing repository ${backend.url}/there into owner/chain${at} - ${problem}`;
+      expect([to, import_status, import_error, again()]).toEqual([to, "failed", reason, hops + 1]);
+    }
   });
 
   it("need `git` among the sources of imports", async () => {
