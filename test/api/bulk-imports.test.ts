@@ -1,4 +1,5 @@
 // Groups and projects that are imported from another server of GitLab's API, and what becomes of it if that misbehaves.
+import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { createServer, type Server as HttpServer, type RequestListener } from "node:http";
 import type { AddressInfo } from "node:net";
@@ -7,8 +8,9 @@ import { createSecrets } from "../../src/core/secrets.ts";
 import { type Server, serve } from "../../src/node.ts";
 import { runImport } from "../../src/resources/bulk-imports/run.ts";
 import { createFixtures, fixtureSeed, pathOf, placesIn } from "../fixtures.ts";
-import { SEED } from "../forms.ts";
-import { clock, type Person, SECRET_KEY, type TestApp, testApp } from "../helpers.ts";
+import { isLong, isRepeated, SEED } from "../forms.ts";
+import { clock, type Person, SECRET_KEY, type TestApp, testApp, tokenOf } from "../helpers.ts";
+import { kill, programOf } from "../program.ts";
 import { toys } from "../toy/index.ts";
 import { resourceOf, routes } from "./routes.ts";
 
@@ -124,7 +126,7 @@ async function imported(entity: object, options: Asking = {}) {
 const LEFT_OUT = [
   ...["Access requests", "Audit events", "Commit statuses", "Container registry"],
   ...["Custom attributes", "Dependencies", "Deploy keys", "Deploy tokens", "Deployments"],
-  ...["Draft notes", "Epic boards", "Epics", "Events", "Exports and imports"],
+  ...["Draft notes", "Epic boards", "Events", "Exports and imports"],
   ...["External status checks", "Feature flags", "Freeze periods", "Group access tokens"],
   ...["Group and project access tokens", "Integrations", "Invitations", "Iterations"],
   ...["Job token scope", "Jobs", "Maven packages", "Member roles", "Merge request dependencies"],
@@ -150,8 +152,7 @@ const NOT_TAKEN = [
   // Comments on commits, which no list names; rules of single merge requests, and those of groups.
   /\/repository\/commits\/:sha\/(comments|discussions)/,
   /\/merge_requests\/:merge_request_iid\/approval_(rules|state)/,
-  /^\/groups\/:id\/protected_branches/,
-  /\/groups\/:id\/epics\//,
+  /^\/groups\/:id\/(protected_branches|approval_rules)/,
   /resource_iteration_events/,
   // Files that no text refers to, and wiki's attachments of the time before wikis were repositories.
   /\/uploads(\/:upload_id)?$/,
@@ -161,9 +162,9 @@ const NOT_TAKEN = [
   /\/pipelines$/,
 ];
 
-/** What is shown of what is not taken, or of a place. */
+/** What is shown of what is not taken, such as rules of groups, or of a place: where something is in a list is seen there. */
 const OF_ELSEWHERE =
-  /(^|_)(id|url|links|pipeline)$|^(epic|epic_iid|iteration|project|projects|last_deployment|permissions|owner|status|shared_.*|forks_count|star_count|import_.*|runners_token|alert_status|active|custom_headers|url_variables|merge_when_pipeline_succeeds|detailed_merge_status|latest_build_.*|shared_with_groups|deploy_key_id|group_id|updated_at|created_at_of_key|next_run_at)$/;
+  /(^|_)(id|url|links|pipeline)$|^(relative_position|suggested_approvers|approvers|has_approval_rules|iteration|project|projects|last_deployment|permissions|owner|status|shared_.*|forks_count|star_count|import_.*|runners_token|alert_status|active|custom_headers|url_variables|merge_when_pipeline_succeeds|detailed_merge_status|latest_build_.*|shared_with_groups|deploy_key_id|group_id|updated_at|created_at_of_key|next_run_at)$/;
 
 /** What the same record is on both servers. */
 function comparable(value: unknown): unknown {
@@ -592,3 +593,85 @@ describe("a server that misbehaves", () => {
     expect(entities).toHaveLength(1);
   });
 });
+
+const MANY = 100_000;
+const MOST_KILOBYTES = 150 * 1024;
+
+/** A server with one project of {@link MANY} issues, and one without any. */
+async function startLarge(): Promise<{ readonly url: string; close(): void }> {
+  const author = { id: 1, username: "owner" };
+  const issueOf = (iid: number) => ({
+    ...{
+      id: iid,
+      iid,
+      project_id: 2,
+      title: `Issue ${iid}`,
+      description: "What it says. ".repeat(30),
+    },
+    ...{ state: "opened", author, labels: [], created_at: "2026-01-01T00:00:00Z" },
+  });
+  const projectOf = (path: string) => ({
+    ...{ id: path === "big" ? 2 : 3, path, name: path, visibility: "private", empty_repo: true },
+    wiki_enabled: false,
+  });
+  const answerTo = ({ pathname, searchParams }: URL): object => {
+    const [, path = "", list] = /^\/api\/v4\/projects\/a%2F(\w+)(\/.*)?$/.exec(pathname) ?? [];
+    if (path === "") return pathname === "/api/v4/user" ? author : [];
+    if (list === undefined) return projectOf(path);
+    if (list !== "/issues" || path !== "big") return [];
+    const first = (Number(searchParams.get("page")) - 1) * 100;
+    return Array.from({ length: Math.max(0, Math.min(100, MANY - first)) }, (_, at) =>
+      issueOf(first + at + 1),
+    );
+  };
+  const server = createServer(({ url: path = "" }, response) => {
+    response.end(JSON.stringify(answerTo(new URL(path, "http://large"))));
+  });
+  server.listen(0, "127.0.0.1");
+  await once(server, "listening");
+  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  return { url, close: () => void server.close() };
+}
+
+it.runIf(isLong && !isRepeated)(
+  "100,000 issues take at most 150 MB more of memory than none",
+  async () => {
+    const large = await startLarge();
+    const other = await target();
+    const program = await programOf(new URL("../store/_git-process.ts", import.meta.url));
+    const args = [program.file, other.database, "0"];
+    const child = spawn(process.execPath, args, { stdio: ["ignore", "pipe", "inherit"] });
+    const printed: string[] = [];
+    child.stdout.on("data", (text) => void printed.push(String(text).trim()));
+    await once(child.stdout, "data");
+    const address = `${printed[0]}/api/v4/bulk_imports`;
+    const headers = { "private-token": tokenOf("admin"), "content-type": "application/json" };
+    const most = async (name: string) => {
+      const entity = {
+        ...{ source_type: "project_entity", source_full_path: `a/${name}` },
+        ...{ destination_slug: name, destination_namespace: "owner" },
+      };
+      const configuration = { url: large.url, access_token: "token" };
+      const body = JSON.stringify({ configuration, entities: [entity] });
+      const { id } = await (await fetch(address, { method: "POST", headers, body })).json();
+      for (let status = ""; status !== "finished"; ) {
+        await once(child.stdout, "data");
+        ({ status } = await (await fetch(`${address}/${id}`, { headers })).json());
+        expect(["created", "started", "finished"]).toContain(status);
+      }
+      await once(child.stdout, "data");
+      return Number(printed.at(-1)?.split("\n").at(-1));
+    };
+    const [before, after] = [await most("none"), await most("big")];
+    const [counted] = await other.store.rows(
+      "select count(*) from issues where title like 'Issue %'",
+    );
+    expect(Number(counted?.[0])).toBe(MANY);
+    expect(after - before).toBeLessThan(MOST_KILOBYTES);
+    await kill(child);
+    await program.remove();
+    await other.dispose();
+    large.close();
+  },
+  3_600_000,
+);

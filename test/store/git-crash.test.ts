@@ -1,9 +1,12 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { randomBytes } from "node:crypto";
 import { once } from "node:events";
+import { type AddressInfo, connect, createServer } from "node:net";
+import { setTimeout as sleep } from "node:timers/promises";
 import { expect, it } from "vitest";
 import { verifyRepositories } from "../../src/git/verify.ts";
-import { repeats } from "../forms.ts";
+import { openWorkshop, randomOf } from "../api/_git.ts";
+import { isLong, isRepeated, repeats, SEED } from "../forms.ts";
 import { engine, type TestApp, testApp, tokenOf } from "../helpers.ts";
 import { newCommit, pushHeaders, pushOf } from "../packs.ts";
 import { programOf } from "../program.ts";
@@ -15,8 +18,8 @@ const PROJECT = "acme/site";
 async function servers(app: TestApp) {
   const program = await programOf(new URL("_git-process.ts", import.meta.url));
   return {
-    start: async () => {
-      const child = spawn(process.execPath, [program.file, app.database], {
+    start: async (...more: string[]) => {
+      const child = spawn(process.execPath, [program.file, app.database, ...more], {
         stdio: ["ignore", "pipe", "inherit"],
       });
       const [line] = await once(child.stdout as NodeJS.ReadableStream, "data");
@@ -137,4 +140,128 @@ it.runIf(engine === "postgres")(
     await app.dispose();
   },
   120_000,
+);
+
+const COMMITS = 10_000;
+const ROUNDS = 9;
+const DAY = 24 * 60 * 60_000;
+
+/** A history of one branch with {@link COMMITS} commits, each of which changes one of a hundred files. */
+function longHistory(): string {
+  const commits = Array.from({ length: COMMITS }, (_, number) => {
+    const [message, text] = [`Commit ${number}`, `${randomBytes(60).toString("hex")}\n`];
+    return (
+      `commit refs/heads/main\ncommitter A <a@example.com> ${1_600_000_000 + number} +0000\n` +
+      `data ${message.length}\n${message}\nM 100644 inline f${number % 100}\ndata ${text.length}\n${text}\n`
+    );
+  });
+  return commits.join("");
+}
+
+/** Passes connections on to another port, and tells when it has passed on some bytes of answers. */
+async function startRelay() {
+  let port = 0;
+  let left = 0;
+  let total = 0;
+  let reached = () => undefined as unknown;
+  const relay = createServer((incoming) => {
+    const outgoing = connect(port, "127.0.0.1");
+    outgoing.on("data", ({ length }) => {
+      total += length;
+      left -= length;
+      if (left <= 0) reached();
+    });
+    incoming.on("error", () => outgoing.destroy());
+    outgoing.on("error", () => incoming.destroy());
+    incoming.pipe(outgoing).pipe(incoming);
+  });
+  relay.listen(0, "127.0.0.1");
+  await once(relay, "listening");
+  return {
+    url: `http://127.0.0.1:${(relay.address() as AddressInfo).port}`,
+    /** Leads to the port of a URL from now on. Resolves when some bytes have been passed on. */
+    lead: (url: string, bytes: number) => {
+      port = Number(new URL(url).port);
+      [left, total] = [bytes, 0];
+      return new Promise<void>((resolve) => {
+        reached = () => resolve();
+      });
+    },
+    total: () => total,
+    close: () => relay.close(),
+  };
+}
+
+/** Waits until a mirror was updated after an instant, or its server is gone. Returns `true`. */
+async function untilUpdated(url: string, after: number): Promise<true> {
+  for (;;) {
+    const headers = { "private-token": tokenOf("owner") };
+    const answer = await fetch(url, { headers }).catch(() => undefined);
+    if (!answer) return true;
+    const { update_status: status, last_update_at: at } = await answer.json();
+    if (/^(finished|failed)$/.test(status) && Date.parse(at) > after) return true;
+    await sleep(20);
+  }
+}
+
+it.runIf(isLong && !isRepeated)(
+  "keeps a mirror of 10,000 commits in step while either side is killed, or both",
+  async () => {
+    const [source, target] = [await testApp(), await testApp()];
+    const [there, here] = [await servers(source), await servers(target)];
+    const workshop = await openWorkshop(source);
+    const relay = await startRelay();
+    await workshop.importInto("origin", longHistory());
+    await workshop.git("origin", "push", "--quiet", "--mirror", workshop.url(PROJECT, "owner"));
+    const path = `/projects/${encodeURIComponent(PROJECT)}/mirror/pull`;
+    const url = `${relay.url.replace("//", `//any:${tokenOf("owner")}@`)}/${PROJECT}.git`;
+    const allowing = await target.another({ webhooks: { allowLocalRequests: true } });
+    const set = await allowing.call(`PUT ${path}`, { as: "owner", json: { url, enabled: true } });
+    expect([set.status, set.text]).toEqual([200, set.text]);
+    await allowing.close();
+
+    const random = randomOf(SEED);
+    let size = 1_500_000;
+    let interrupted = 0;
+    for (let round = 0; round <= ROUNDS; round += 1) {
+      const first = await there.start();
+      const address = first.url.replace("//", `//any:${tokenOf("owner")}@`);
+      await workshop.git("origin", "branch", "--force", `b${round % 3}`, `main~${random(COMMITS)}`);
+      const tree = await workshop.git("origin", "rev-parse", "main^{tree}");
+      const made = ["commit-tree", tree, "-p", "main", "-m", `Round ${round}`];
+      const commit = await workshop.git("origin", ...made);
+      await workshop.git("origin", "update-ref", "refs/heads/main", commit);
+      await workshop.git("origin", "push", "--quiet", "--mirror", `${address}/${PROJECT}.git`);
+      const isLast = round === ROUNDS;
+      const enough = relay.lead(first.url, isLast ? Number.POSITIVE_INFINITY : random(size));
+      const second = await here.start(String((round + 1) * DAY));
+      const updated = untilUpdated(`${second.url}/api/v4${path}`, Date.now() + round * DAY);
+      const isOver = await Promise.race([updated, enough.then(() => false)]);
+      if (isOver) size = relay.total();
+      else interrupted += 1;
+      // What the mirror stores after the last byte is interrupted, too.
+      if (!isLast) await sleep(random(200));
+      if (round % 3 === 0) {
+        await there.kill(first.child);
+        if (!isOver) await updated;
+        await here.kill(second.child);
+      } else {
+        await here.kill(second.child);
+        await there.kill(first.child);
+      }
+    }
+    expect(interrupted).toBeGreaterThan(ROUNDS / 4);
+    const refs = (await workshop.git("origin", "for-each-ref", "--format=%(refname) %(objectname)"))
+      .split("\n")
+      .map((line) => line.split(" ") as [string, string]);
+    expect(await branchesOf(target)).toEqual(new Map(refs));
+    for (const { store } of [source, target]) {
+      expect(await verifyRepositories(store, 10)).toEqual([]);
+    }
+    relay.close();
+    await workshop.close();
+    for (const { remove } of [there, here]) await remove();
+    for (const app of [source, target]) await app.dispose();
+  },
+  600_000,
 );

@@ -19,6 +19,7 @@ import {
   bringVariables,
   keptOf,
 } from "./common.ts";
+import { bringEpics } from "./epics.ts";
 import * as imports from "./queries.ts";
 import { flagIn, instantIn, milestoneRow, textIn } from "./rows.ts";
 import type { Bringing, Running } from "./running.ts";
@@ -83,6 +84,7 @@ export async function bringGroup(bringing: Bringing, told: Told): Promise<void> 
   );
   await bringBadges(bringing);
   await bringBoards(bringing);
+  await bringEpics(bringing);
   await bringing.part("wiki", () => groupWiki(bringing));
   await bringVariables(bringing);
   await bringHooks(bringing);

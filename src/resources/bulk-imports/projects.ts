@@ -30,6 +30,7 @@ import {
   bringVariables,
   keptOf,
 } from "./common.ts";
+import { placeBelow } from "./epic-places.ts";
 import { bringLargeFiles } from "./lfs.ts";
 import * as imports from "./queries.ts";
 import { type SourceRecord, write } from "./records.ts";
@@ -269,6 +270,15 @@ async function discussed(
     bringing.about(`discussions of ${kind}`, `${at}/discussions`),
     bringing.about(`emoji of ${kind}`, `${at}/award_emoji`),
   ]);
+  return { discussions, emoji, noteEmoji: await emojiOfNotes(bringing, at, discussions) };
+}
+
+/** Emoji of the notes of discussions, by the ids of notes. @param at the path of what is discussed */
+export async function emojiOfNotes(
+  bringing: Bringing,
+  at: string,
+  discussions: readonly Told[],
+): Promise<Details["noteEmoji"]> {
   const noteEmoji = new Map<number, readonly Told[]>();
   for (const note of discussions.flatMap((one) => listIn(one["notes"]))) {
     const id = numberIn(note["id"]);
@@ -276,7 +286,7 @@ async function discussed(
     const given = await bringing.about("emoji of notes", `${at}/notes/${id}/award_emoji`);
     if (given.length > 0) noteEmoji.set(id, given);
   }
-  return { discussions, emoji, noteEmoji };
+  return noteEmoji;
 }
 
 async function detailsOf(
@@ -298,7 +308,7 @@ async function detailsOf(
 }
 
 /** What labels and milestones a record names are here. */
-function namedIn(bringing: Bringing, told: Told, details: Details) {
+export function namedIn(bringing: Bringing, told: Told, details: Details) {
   const labels = Array.isArray(told["labels"]) ? (told["labels"] as unknown[]) : [];
   const ofEvents = details.labelEvents.map((event) => toldIn(event["label"])["name"]);
   const milestones = details.milestoneEvents.map((event) => idIn(event["milestone"]));
@@ -333,6 +343,7 @@ export async function issueRecord(
       await db.run("update issues set relative_position = ? where id = ?", [newPositionOf(id), id]);
       placeLabels(db, [id]);
       for (const link of links) await linkTo(db, bringing, { id, told, link });
+      await placeBelow(db, bringing.place, { id, parent: idIn(told["epic"]) });
     },
   });
 }

@@ -19,6 +19,8 @@ export interface SourceRecord {
   readonly people?: ReadonlyMap<number, number>;
   /** The ids here, by table, of what rows name by them. */
   readonly here?: Readonly<Record<string, readonly number[]>>;
+  /** The hidden project that has it, of an epic. */
+  readonly home?: number;
   /** Takes one that is here, such as a label of that name, instead of a row of its own. */
   readonly instead?: (db: Database) => Promise<number | undefined>;
   /** What else is written with it. @param id its own */
@@ -81,7 +83,7 @@ export async function writeRecord(
 async function insertAll(
   db: Database,
   { place, importer }: Writing,
-  { rows, people, here }: SourceRecord,
+  { rows, people, here, home = 0 }: SourceRecord,
 ): Promise<{ id: number; left: number }> {
   const names = new Names(importer, new Map(people));
   for (const [table, ids] of Object.entries(here ?? {})) {
@@ -105,7 +107,8 @@ async function insertAll(
     }
     if (!mapped) continue;
     const { id, ...others } = mapped;
-    const newId = await insert(db, { id: place.id, isElsewhere: false }, reading, others);
+    const owner = table.home === "epics" ? home : place.id;
+    const newId = await insert(db, { id: owner, isElsewhere: false }, reading, others);
     if (own === undefined) {
       if (newId === undefined) throw new ArchiveError("another one has its place here");
       own = newId;

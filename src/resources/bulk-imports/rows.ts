@@ -279,6 +279,28 @@ export function issueRows(told: Told, details: Details, named: Named): Row[] {
   ];
 }
 
+/** An epic with all that is about it. */
+export function epicRows(told: Told, details: Details, named: Named): Row[] {
+  const epic = { ...told, issue_type: undefined, milestone: null, assignees: [] };
+  const rows = issueRows(epic, details, named).map((row) =>
+    row.table === "issues" ? { ...row, values: { ...row.values, issue_type: "epic" } } : row,
+  );
+  return [...rows, epicDetailsRow(told)];
+}
+
+/** What an epic has besides what issues have. */
+export const epicDetailsRow = (told: Told): Row => ({
+  table: "epic_details",
+  values: {
+    issue_id: told["id"],
+    color: textIn(told["color"]),
+    start_date_fixed: textIn(told["start_date_fixed"]),
+    start_date_is_fixed: flagIn(told["start_date_is_fixed"]),
+    due_date_fixed: textIn(told["due_date_fixed"]),
+    due_date_is_fixed: flagIn(told["due_date_is_fixed"]),
+  },
+});
+
 /** What a merge request is told of besides itself. */
 export interface RequestDetails extends Details {
   readonly versions: readonly Told[];

@@ -2,6 +2,7 @@ import { VISIBILITIES } from "../../core/access/visibility.ts";
 import {
   badgeRow,
   boardRows,
+  epicDetailsRow,
   flagIn,
   issueRows,
   labelRow,
@@ -230,15 +231,7 @@ class GroupReading {
       }
       return row.table === "notes" ? of(group, row) : row;
     });
-    const values = {
-      issue_id: id,
-      color: textIn(told["color"]),
-      start_date_fixed: textIn(told["start_date_fixed"]),
-      start_date_is_fixed: flagIn(told["start_date_is_fixed"]),
-      due_date_fixed: textIn(told["due_date_fixed"]),
-      due_date_is_fixed: flagIn(told["due_date_is_fixed"]),
-    };
-    return [...rows, ...made, { table: "epic_details", values }];
+    return [...rows, ...made, epicDetailsRow({ ...told, id })];
   }
 
   /** Which epic an epic is below: both were read before. */
