@@ -21,7 +21,7 @@ export interface Seen {
 
 /** What everybody, or some, see at some places, by request and caller: every GET route of the API. */
 export async function everythingSeen(
-  app: TestApp,
+  app: Pick<TestApp, "call">,
   places: readonly Places[],
   callers = CALLERS,
 ): Promise<Map<string, Seen>> {

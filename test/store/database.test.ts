@@ -2,9 +2,11 @@ import { createHash } from "node:crypto";
 import { existsSync } from "node:fs";
 import { open, readdir, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
+import { isDeepStrictEqual } from "node:util";
 import fc from "fast-check";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { seedData } from "../../cli/seed/index.ts";
+import { createAppOn } from "../../src/app.ts";
 import { tablesOf } from "../../src/database/schema.ts";
 import {
   backupDatabase,
@@ -17,9 +19,20 @@ import {
 import { openStore } from "../../src/store/open.ts";
 import type { Database, Store, Value } from "../../src/store/port.ts";
 import type { Connect } from "../../src/store/sqlite.ts";
+import { everythingSeen, type Seen } from "../api/everything-seen.ts";
+import { createFixtures, fixtureSeed, placesIn } from "../fixtures.ts";
 import { newFolder } from "../folder.ts";
-import { runs, tryRandomly } from "../forms.ts";
-import { baseSeed, call, emptyDatabase, engine } from "../helpers.ts";
+import { isLong, isRepeated, runs, tryRandomly } from "../forms.ts";
+import {
+  baseSeed,
+  type CallOptions,
+  call,
+  clock,
+  emptyDatabase,
+  engine,
+  SECRET_KEY,
+} from "../helpers.ts";
+import { topicResource } from "../toy/topics.ts";
 
 const tables = await tablesOf();
 const temporary = async () => {
@@ -192,6 +205,47 @@ describe("a copy", () => {
       { numRuns: runs(2, 10) },
     );
   });
+
+  it.runIf(isLong && !isRepeated)(
+    "of everything that there can be is answered alike by every route, on the other engine and back again",
+    async () => {
+      const folder = await temporary();
+      const [from, between, back] = [join(folder, "from.db"), await fresh(), join(folder, "b.db")];
+      const open = async (database: string, now: () => number) => {
+        const options = {
+          database,
+          secretKey: SECRET_KEY,
+          background: false,
+          sites: "path" as const,
+        };
+        const app = await createAppOn(await openStore(database), { ...options, now });
+        const asking = (request: string, more?: CallOptions) => call(app, request, more);
+        return { ...app, call: asking };
+      };
+      const first = await open(from, clock);
+      await first.admin.seed(fixtureSeed(2));
+      await createFixtures(first, 2, [topicResource.name]);
+      const places = [await placesIn(first, "acme", "acme/site")];
+      await first.close();
+      await copyDatabase({ from, to: between });
+      await copyDatabase({ from: between, to: back });
+      const now = clock();
+      const seen: [string, Seen][][] = [];
+      for (const database of [from, between, back]) {
+        const app = await open(database, () => now);
+        seen.push([...(await everythingSeen(app, places, ["admin"]))]);
+        await app.close();
+      }
+      const [own = [], ...copies] = seen;
+      expect(own.filter(([, { status }]) => status === 200).length).toBeGreaterThan(300);
+      for (const copy of copies) {
+        expect(copy.filter(([, answer], at) => !isDeepStrictEqual(answer, own[at]?.[1]))).toEqual(
+          [],
+        );
+      }
+    },
+    600_000,
+  );
 
   it("reports progress, and the rows of each table", async () => {
     const folder = await temporary();

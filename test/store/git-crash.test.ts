@@ -263,5 +263,5 @@ it.runIf(isLong && !isRepeated)(
     for (const { remove } of [there, here]) await remove();
     for (const app of [source, target]) await app.dispose();
   },
-  600_000,
+  1_200_000,
 );
