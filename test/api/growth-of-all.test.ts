@@ -84,7 +84,7 @@ const GROWING: readonly [path: RegExp, query: RegExp, why: string][] = [
   ],
   [
     /\/milestones$/,
-    /state=|updated_|include_/,
+    /state=|updated_|include_|containing_date=/,
     "with those of the owner, and of groups above and what is below, which are looked through",
   ],
   [
@@ -230,6 +230,9 @@ const VALUES: Readonly<Record<string, readonly string[]>> = {
   page_token: ["10"],
   parent_id: ["1"],
   path: ["src"],
+  public_email: ["nosuch@example.com"],
+  search_title: ["common", "nosuch", "e"],
+  containing_date: ["2020-01-01", "2030-01-01"],
   project: [],
   project_id: ["1"],
   provider: [],

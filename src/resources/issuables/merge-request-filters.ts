@@ -234,10 +234,10 @@ export const MERGE_REQUEST_FILTERS = {
     input: unsupported(param.commaSeparated()),
     condition: () => undefined,
   }),
-  wip: {
+  wip: filter<boolean>({
     ...drafts(param.readAs(param.choice(["yes", "no"]), (word) => word === "yes")),
     arguments: { draft: takes(arg.boolean) },
-  },
+  }),
   draft: drafts(param.boolean()),
   merge_user_id: filter<number>({
     input: param.optional(param.integer()),

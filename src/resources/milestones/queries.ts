@@ -26,7 +26,7 @@ export interface Milestone {
 }
 
 /** Days of milestones, each `YYYY-MM-DD`. */
-export interface Days {
+interface Days {
   /** One between the first and the last day of a milestone that has both. */
   readonly contained?: string | undefined;
   /** With `last`: days of which a milestone has one. A milestone with one date is open at its other end. */
@@ -89,7 +89,7 @@ export async function list(
     when("coalesce(m.due_date, '9999') >= ?", days.first),
   ]);
   const owners = isWider ? undefined : [{ column, id }];
-  const start = await searchStart(db, MILESTONE_SEARCH, "m", search, { owners });
+  const start = await searchStart(db, MILESTONE_SEARCH, "m", search || longest(titled), { owners });
   return paginateFrom(db, presenter, page, start, {
     alias: "m",
     tables: "milestones m",
@@ -98,6 +98,10 @@ export async function list(
     order: "m.id desc",
   });
 }
+
+/** The word that is found in the fewest texts, as far as that can be told. */
+const longest = (words: readonly string[]) =>
+  words.reduce((found, word) => (word.length > found.length ? word : found), "");
 
 /**
  * The milestones that the caller may read and whose texts contain a text, newest first; with a group, those in it and
