@@ -59,7 +59,7 @@ export interface ContainerImage {
 }
 
 /** A container beside that of a job. */
-export interface ServiceImage extends ContainerImage {
+interface ServiceImage extends ContainerImage {
   readonly alias?: string;
   readonly command?: readonly string[] | null;
   readonly variables?: readonly Pick<JobVariable, "key" | "value">[] | null;

@@ -278,7 +278,12 @@ const steps = [
   `20261231-04-private-contributions`,
   `20270101-01-imports-from-github`,
   `20270102-01-levels-of-features`,
+  `20270105-01-target-branch-rules`,
+  `20270105-02-dependency-list-exports`,
+  `20270115-01-jobs-by-name`,
+  `20270115-02-waiting-bridges`,
   `20270120-01-large-files-of-mirrors`,
+  `20270125-01-formats-of-exports`,
 ];
 
 const statements = [
@@ -2003,7 +2008,7 @@ const statements = [
   status text not null,
   file_id integer references stored_files (id),
   created_at integer not null
-)`,
+, format text not null default 'pm-api')`,
   `CREATE TABLE project_imports (
   project_id integer primary key references projects (id) on delete cascade,
   status text not null,
@@ -2706,7 +2711,7 @@ const statements = [
   status text not null,
   file_id integer references stored_files (id),
   created_at integer not null
-)`,
+, format text not null default 'pm-api')`,
   `CREATE TABLE group_imports (
   namespace_id integer primary key references namespaces (id) on delete cascade,
   status text not null,
@@ -3120,6 +3125,30 @@ const statements = [
   `CREATE UNIQUE INDEX sign_ups_by_digest on sign_ups (digest)`,
   `CREATE INDEX sign_ups_by_expiry on sign_ups (expires_at)`,
   `CREATE UNIQUE INDEX member_invitations_by_digest on member_invitations (digest)`,
+  `CREATE TABLE target_branch_rules (
+  id integer primary key autoincrement,
+  project_id integer not null references projects (id) on delete cascade,
+  name text not null,
+  target_branch text not null,
+  created_at integer not null
+)`,
+  `CREATE UNIQUE INDEX target_branch_rules_of_project on target_branch_rules (project_id, name)`,
+  `CREATE TABLE dependency_list_exports (
+  id integer primary key autoincrement,
+  user_id integer not null references users (id) on delete cascade,
+  project_id integer references projects (id) on delete cascade,
+  namespace_id integer references namespaces (id) on delete cascade,
+  pipeline_id integer references pipelines (id) on delete cascade,
+  export_type text not null,
+  created_at integer not null
+)`,
+  `CREATE INDEX dependency_list_exports_of_user on dependency_list_exports (user_id)`,
+  `CREATE INDEX dependency_list_exports_of_project on dependency_list_exports (project_id)`,
+  `CREATE INDEX dependency_list_exports_of_namespace on dependency_list_exports (namespace_id)`,
+  `CREATE INDEX dependency_list_exports_of_pipeline on dependency_list_exports (pipeline_id)`,
+  `CREATE INDEX dependency_list_exports_by_age on dependency_list_exports (created_at)`,
+  `CREATE INDEX ci_jobs_by_name on ci_jobs (pipeline_id, name) where retried = 0`,
+  `CREATE INDEX ci_jobs_waiting_for_pipelines on ci_jobs (id) where kind = 'bridge' and status = 'running'`,
   `insert into issue_search (issue_search, rank) values ('automerge', 8)`,
   `insert into issue_search (issue_search, rank) values ('deletemerge', 0)`,
   `insert into merge_request_search (merge_request_search, rank) values ('automerge', 8)`,

@@ -52,6 +52,10 @@ const jobRoutes = (ending: string) => `select cj.id, '/projects/' || cj.project_
     when 'external' then '/repository/commits/' || pl.sha || '/statuses' else '/pipelines/' || pl.id || '${ending}' end
   from ci_jobs cj join pipelines pl on pl.id = cj.pipeline_id`;
 
+const artifactRoutes = (ending: string) =>
+  `select a.id, '/projects/' || cj.project_id || '/pipelines/' || cj.pipeline_id || '${ending}'
+   from job_artifacts a join ci_jobs cj on cj.id = a.job_id`;
+
 /**
  * SQL that gives the id of each row of a type with the REST route that shows it, or with several that do so together;
  * `:id` stands for the id.
@@ -78,6 +82,7 @@ const ROUTES: Readonly<Record<string, string>> = {
   BranchRule: `select id, '/projects/' || project_id || '/protected_branches/' || replace(name, '/', '%2F')
     from protected_branches`,
   CiJob: jobRoutes("/jobs"),
+  CiJobArtifact: artifactRoutes("/jobs"),
   CiRunner: "select id, '/runners/' || id from runners",
   CiRunnerManager: "select id, '/runners/' || runner_id || '/managers' from runner_managers",
   // A stage is known by its first job, and shown with its pipeline.
@@ -176,6 +181,7 @@ const ANONYMOUS_ROUTES: Readonly<Record<string, string>> = {
   Board: `select id, ${OPEN_PLACE} from boards`,
   BoardList: `select bl.id, ${OPEN_PLACE} from board_lists bl join boards b on b.id = bl.board_id`,
   CiJob: jobRoutes(""),
+  CiJobArtifact: artifactRoutes(""),
   EpicBoard: `select b.id, '/groups/' || p.namespace_id ${EPIC_BOARDS}`,
   EpicList: `select bl.id, '/groups/' || p.namespace_id ${EPIC_BOARDS} join board_lists bl on bl.board_id = b.id`,
   Label: `select id, ${OPEN_PLACE} from labels`,

@@ -401,8 +401,7 @@ const FROZEN: Record<string, string> = {
   "20270120-01-large-files-of-mirrors":
     "1e364578269f60064b429e0cc467adf331c046985468c32ad24e02f9fd2a31b4",
   "20270115-01-jobs-by-name": "315ef2eb456c2442908e015e500a9d98dc0b5b4794cd43a1bad64cccaf7b4f5a",
-  "20270115-02-waiting-bridges":
-    "e62d626347ec761b18b2d9ae2572b1be9b27528cadb0c8b67f3554bb1ee48861",
+  "20270115-02-waiting-bridges": "e62d626347ec761b18b2d9ae2572b1be9b27528cadb0c8b67f3554bb1ee48861",
 };
 
 const released = allResources.flatMap(({ migrations }) => migrations);

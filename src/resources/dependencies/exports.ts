@@ -101,7 +101,7 @@ async function componentsOf(
   budget: Budget,
 ): Promise<unknown[]> {
   const known = new Map<string, unknown>();
-  for (const report of await reportsOf(db, pipelineId, ["cyclonedx"])) {
+  for (const report of await reportsOf(db, [pipelineId], ["cyclonedx"])) {
     if (!mayDownload(source, report.access)) continue;
     try {
       let text = "";

@@ -39,7 +39,7 @@ export const instantOf = (at: Value | undefined) =>
   at == null ? null : new Date(Number(at)).toISOString();
 
 /** When a row was created and changed last. */
-export const changedAt = ({ created_at, updated_at }: Row) => ({
+const changedAt = ({ created_at, updated_at }: Row) => ({
   created_at: instantOf(created_at),
   updated_at: instantOf(updated_at),
 });
@@ -179,7 +179,7 @@ const awardOf = (type: string) => (row: Row) => ({
 });
 
 /** Says the notes about records of a type. */
-export function notesIn(rows: Rows, type: string, known: Known): (notes: readonly Row[]) => Said[] {
+function notesIn(rows: Rows, type: string, known: Known): (notes: readonly Row[]) => Said[] {
   const awards = partsBy(rows, "award_emoji", "note_id");
   const places = partsBy(rows, "note_positions", "note_id");
   const suggestions = partsBy(rows, "suggestions", "note_id");

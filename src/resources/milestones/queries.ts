@@ -26,7 +26,7 @@ export interface Milestone {
 }
 
 /** Days of milestones, each `YYYY-MM-DD`. */
-export interface Days {
+interface Days {
   /** One between the first and the last day of a milestone that has both. */
   readonly contained?: string | undefined;
   /** With `last`: days of which a milestone has one. A milestone with one date is open at its other end. */
