@@ -395,6 +395,7 @@ const MEANINGS: Readonly<Record<string, string>> = {
   "Discussions/confidential": "the old name of `internal`",
   "Applications/confidential":
     "whether it can keep its secret; not so for apps on devices and in browsers",
+  merge_request_diff_head_sha: "the commit that the source branch must be at for `/merge`",
   internal: "whether only members who may see confidential issues see it",
   in: "where `search` looks",
   created_after: "only those created at this time or later",
@@ -432,8 +433,15 @@ const MEANINGS: Readonly<Record<string, string>> = {
   saml_provider_id: "only users of this SAML provider",
   skip_ldap: "no users of LDAP servers",
   skip_users: "no members with these user ids",
+  skip_subresources: "whether direct memberships in what is below the group stay",
+  unassign_issuables:
+    "whether the member is taken from the assignees of issues and merge requests there",
   "Members/user_ids": "only members with these user ids",
   "Members/state": "whether they are members or wait to become so; nobody waits",
+  search_title: "only those whose title has all these words",
+  containing_date: "only those that have begun on this day, and are due then or later",
+  "Milestones/start_date":
+    "the first of the days of a milestone; in lists, only those with a day from this one to `end_date`",
   include_ancestors: "whether those of the groups above are listed, too",
   include_parent_milestones: "the old name of `include_ancestors`",
   include_descendants: "whether those of groups and projects below are listed, too",
@@ -449,6 +457,10 @@ const MEANINGS: Readonly<Record<string, string>> = {
   version_prefix: "only runners whose version begins so",
   "Runners/scope": "only those of this kind or state: the old name of `type` and `status`",
   include_archived: "whether archived projects are searched; they are",
+  branches: "the only branch that the fork gets; all, if it is left out",
+  "Projects/mr_default_target_self":
+    "whether merge requests of a fork lead into the fork itself unless they say so",
+  ci_max_includes: "how many files a configuration may include, at most",
   exclude_forks: "whether forks are left out",
   "Search/regex": "whether the search is a regular expression",
   num_context_lines: "how many lines are shown around what is found",
@@ -456,6 +468,7 @@ const MEANINGS: Readonly<Record<string, string>> = {
     "whether those of archived projects are left out; in lists of groups, and of all issues, they are by default",
   approved: "whether anybody has approved it",
   approver_ids: "those who may approve it; rules belong to projects here",
+  draft: "whether it is a draft",
   source_project_id: "only those from the project with this id",
   with_labels_details: "whether labels are shown with their colours and descriptions",
   with_merge_status_recheck:

@@ -130,6 +130,12 @@ export async function isRun(db: Reader, worker: string, now: number): Promise<bo
   return (await db.rows(sql, [worker, now - FORGOTTEN])).length > 0;
 }
 
+/** Whether a task of a worker is being done. */
+export async function isInProgress(db: Reader, worker: string): Promise<boolean> {
+  const sql = "select 1 from outbox where worker = ? and owner is not null limit 1";
+  return (await db.rows(sql, [worker])).length > 0;
+}
+
 /** Queues a task for one worker, unless no process has run it for a long time. */
 export async function addIfRun(
   db: Database,

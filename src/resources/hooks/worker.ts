@@ -1,5 +1,6 @@
+import { setTimeout as sleep } from "node:timers/promises";
 import { HOOKS } from "../../hooks/events.ts";
-import type { Task } from "../../jobs/outbox.ts";
+import { isInProgress, type Task } from "../../jobs/outbox.ts";
 import {
   type Outcome,
   startWorker,
@@ -26,6 +27,8 @@ import * as hooks from "./queries.ts";
 /** Hooks that a process calls at once. */
 const LANES = 16;
 const INTERVAL = 1000;
+/** Milliseconds between two looks at whether others still call. */
+const LOOK = 2;
 
 /** The settings of the worker that calls hooks. */
 export interface CallerSettings extends Working, Omit<Delivering, "now" | "store"> {
@@ -43,9 +46,14 @@ export function startHookCaller(settings: CallerSettings): Promise<Worker> {
   return startWorker(workerOf(settings));
 }
 
-/** Calls the hooks that are due, and returns how many calls these were. */
-export function callHooks(settings: CallerSettings): Promise<number> {
-  return workOff(workerOf(settings));
+/** Calls the hooks that are due, waits for calls that the worker has begun meanwhile, and returns how many it made itself. */
+export async function callHooks(settings: CallerSettings): Promise<number> {
+  let made = await workOff(workerOf(settings));
+  while (await isInProgress(settings.store.reader(), HOOKS)) {
+    await sleep(LOOK);
+    made += await workOff(workerOf(settings));
+  }
+  return made;
 }
 
 function workerOf(settings: CallerSettings): WorkerSettings {
