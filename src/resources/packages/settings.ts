@@ -1,6 +1,4 @@
 import * as audit from "../../audit/log.ts";
-import { hasRole } from "../../core/access/roles.ts";
-import { sourcesById } from "../../core/access/source.ts";
 import type { Viewer } from "../../core/access/visibility.ts";
 import { badRequest, invalid, notFound } from "../../core/errors.ts";
 import * as param from "../../core/input.ts";
@@ -8,6 +6,7 @@ import { Json, routes } from "../../core/resource.ts";
 import { placeholders } from "../../store/placeholders.ts";
 import type { Database, Reader, Value } from "../../store/port.ts";
 import { findByPath } from "../namespaces/queries.ts";
+import { ownedAmong } from "./abilities.ts";
 import type { Version } from "./queries.ts";
 
 /** The kinds of packages that GitLab has such settings for. Those of Terraform modules are kept only: there is no registry of them. */
@@ -45,15 +44,7 @@ export async function settingsOf(
   viewer: Viewer,
   owners: ReadonlyMap<Value, Value> = new Map(),
 ): Promise<Map<Value, PackageSettings>> {
-  const { caller } = viewer;
-  if (ids.length === 0 || !caller) return new Map();
-  const groups = await sourcesById(db, "group", ids, viewer);
-  const isOwned = (id: Value) => {
-    const group = groups.get(id);
-    if (group) return hasRole(group, "owner");
-    return owners.has(id) && (caller.admin || owners.get(id) === caller.id);
-  };
-  const owned = ids.filter(isOwned);
+  const owned = await ownedAmong(db, ids, viewer, owners);
   if (owned.length === 0) return new Map();
   const among = placeholders(owned);
   const set = await db.all<PackageSettings & { readonly namespace_id: number }>(
