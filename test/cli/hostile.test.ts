@@ -180,7 +180,7 @@ it.runIf(isLong && existsSync("/proc/self/status"))(
     const pid = server.child.pid as number;
     const api = async (method: string, path: string, json?: object) => {
       const headers = { ...TOKEN, "content-type": "application/json" };
-      const body = json && JSON.stringify(json);
+      const body = json ? JSON.stringify(json) : null;
       const answer = await fetch(`${server.url}/api/v4${path}`, { method, headers, body });
       expect([path, answer.ok]).toEqual([path, true]);
       return answer;
