@@ -133,6 +133,7 @@ export type AuditAction =
   | "push rule added"
   | "push rule changed"
   | "push rule removed"
+  | "package settings changed"
   | "integration set up"
   | "integration changed"
   | "integration disabled"

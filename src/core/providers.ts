@@ -69,6 +69,8 @@ export interface OpenIdAttempt {
 /** A provider that speaks OpenID Connect. */
 export interface OpenIdProvider extends ProviderRules {
   readonly kind: "openid";
+  /** Whether the id that it tells is what LDAP servers know somebody by, so that both lead to one account. */
+  readonly autoLinkLdapUser: boolean;
   /** The address where the browser signs in. @throws ProviderError */
   begin(attempt: OpenIdAttempt): Promise<string>;
   /**
@@ -93,6 +95,14 @@ export interface Directory extends ProviderRules {
   /** Like `signIn`, for programs that send the same password with each request: it is asked for once a minute. */
   signInAgain(login: string, password: string): Promise<Told | undefined>;
   /**
+   * Somebody whom another provider has told about, by their name here, their e-mail address or their distinguished name, in this
+   * order.
+   *
+   * @returns `undefined` if there is nobody, or nobody who may sign in
+   * @throws ProviderError if the server can't be asked
+   */
+  find(uid: string): Promise<Told | undefined>;
+  /**
    * Whether somebody is still in the directory, and not disabled.
    *
    * @param uid as it was told
@@ -105,6 +115,12 @@ export interface Directory extends ProviderRules {
 export interface Providers {
   readonly openId: readonly OpenIdProvider[];
   readonly directories: readonly Directory[];
+}
+
+/** Somebody in a directory. */
+export interface DirectoryEntry {
+  readonly directory: Directory;
+  readonly told: Told;
 }
 
 /** A provider as pages name it. */

@@ -283,6 +283,9 @@ const steps = [
   `20270115-01-jobs-by-name`,
   `20270115-02-waiting-bridges`,
   `20270120-01-large-files-of-mirrors`,
+  `20270121-01-package-settings`,
+  `20270121-02-lfs-in-order`,
+  `20270121-03-large-files-of-push-mirrors`,
   `20270125-01-formats-of-exports`,
 ];
 
@@ -2437,7 +2440,7 @@ const statements = [
   last_error text,
   created_at integer not null,
   updated_at integer not null
-)`,
+, large_files_until integer not null default 0)`,
   `CREATE INDEX remote_mirrors_of_project on remote_mirrors (project_id, id)`,
   `CREATE TABLE feature_flags (
   id integer primary key autoincrement,
@@ -3149,6 +3152,20 @@ const statements = [
   `CREATE INDEX dependency_list_exports_by_age on dependency_list_exports (created_at)`,
   `CREATE INDEX ci_jobs_by_name on ci_jobs (pipeline_id, name) where retried = 0`,
   `CREATE INDEX ci_jobs_waiting_for_pipelines on ci_jobs (id) where kind = 'bridge' and status = 'running'`,
+  `CREATE TABLE package_settings (
+  namespace_id integer not null primary key references namespaces (id) on delete cascade,
+  maven_duplicates_allowed integer not null,
+  maven_duplicate_exception_regex text not null,
+  generic_duplicates_allowed integer not null,
+  generic_duplicate_exception_regex text not null,
+  nuget_duplicates_allowed integer not null,
+  nuget_duplicate_exception_regex text not null,
+  terraform_module_duplicates_allowed integer not null,
+  terraform_module_duplicate_exception_regex text not null,
+  created_at integer not null,
+  updated_at integer not null
+)`,
+  `CREATE INDEX lfs_object_projects_in_order on lfs_object_projects (project_id, id)`,
   `insert into issue_search (issue_search, rank) values ('automerge', 8)`,
   `insert into issue_search (issue_search, rank) values ('deletemerge', 0)`,
   `insert into merge_request_search (merge_request_search, rank) values ('automerge', 8)`,

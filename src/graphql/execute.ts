@@ -262,7 +262,9 @@ export class Execution {
     layout: Layout,
     args: Values<Args>,
   ): Promise<unknown[]> {
-    const keyAt = layout.get(declared.key ?? (type.rows?.key as string)) as number;
+    const key = declared.key ?? (type.rows?.key as string);
+    // Of a value, the key is a property.
+    const keyAt = (type.rows ? layout.get(key) : key) as number;
     const keys = nodes.map(({ value }) => (value as Value[])[keyAt] as Value);
     const given = nodes[0]?.given ?? NO_ARGS;
     const found = await declared.load([...new Set(keys)], this.#context, args, given);

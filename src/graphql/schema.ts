@@ -465,6 +465,7 @@ const SCALARS = [
   scalar("ISO8601Date", "A day, such as `2021-03-09`.", readDay),
   scalar("BigInt", "A whole number of any size, as a text.", asText),
   scalar("Color", "A colour, such as `#6699cc`.", asText),
+  scalar("UntrustedRegexp", "A regular expression of RE2.", asText),
   scalar("Duration", "A length of time in seconds.", (value) => Number(value)),
   new GraphQLScalarType({ name: "JSON", description: "Any JSON value." }),
 ] as const;

@@ -22,15 +22,13 @@ export class SourceError extends Error {
 export type Told = Readonly<Record<string, unknown>>;
 
 /** A request to another server. */
-export type Sending = Pick<OutgoingRequest, "url" | "method" | "headers"> & {
-  readonly body?: string;
-};
+export type Sending = Pick<OutgoingRequest, "url" | "method" | "headers" | "body">;
 
 const REDIRECTED = [301, 302, 303, 307, 308];
 
 /** The most bytes of an answer in JSON. */
 export const MOST_BYTES = 16 * 1024 * 1024;
-/** Milliseconds that an answer may take to begin, and each part of it to follow. */
+/** Milliseconds that an answer may take to begin, behind the last part of what is sent, and each part of it to follow. */
 const IDLE = 60_000;
 /** What a {@link Client} may do. */
 export interface ClientSettings {
@@ -97,9 +95,21 @@ export class Client {
     throw refusal(path, statusCode);
   }
 
+  /**
+   * Sends a request whose answer says nothing but that it was done.
+   *
+   * @throws SourceError if it was not
+   */
+  async deliver(sending: Sending): Promise<void> {
+    const answer = await this.send(sending);
+    if (answer instanceof SourceError) throw answer;
+    answer.destroy();
+    const { statusCode = 0 } = answer;
+    if (statusCode < 200 || statusCode >= 300) throw refusal(sending.url.pathname, statusCode);
+  }
+
   /** An answer, or why there is none. @throws what the signal was aborted with; SourceError if the address is forbidden */
   protected async send(sending: Sending): Promise<IncomingMessage | SourceError> {
-    const request = { ...sending, verifies: true, allowLocal: this.#allowLocal };
     const ending = new AbortController();
     this.#open.add(ending);
     let isIdle = false;
@@ -107,6 +117,13 @@ export class Client {
       isIdle = true;
       ending.abort();
     }, IDLE);
+    const { body, ...rest } = sending;
+    const request = {
+      ...rest,
+      ...(typeof body === "string" && { body }),
+      ...(typeof body === "function" && { body: () => heard(body(), () => timer.refresh()) }),
+      ...{ verifies: true, allowLocal: this.#allowLocal },
+    };
     const forget = () => this.#open.delete(ending);
     try {
       this.#signal.throwIfAborted();
@@ -126,6 +143,17 @@ export class Client {
     } finally {
       clearTimeout(timer);
     }
+  }
+}
+
+/** The parts of what is sent. @param onPart hears of each, once it is taken */
+async function* heard(
+  parts: AsyncIterable<Uint8Array>,
+  onPart: () => void,
+): AsyncGenerator<Uint8Array> {
+  for await (const part of parts) {
+    yield part;
+    onPart();
   }
 }
 

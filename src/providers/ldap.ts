@@ -72,23 +72,45 @@ export function ldapDirectory(options: LdapOptions, now: () => number): Director
       if (options.bindDn !== undefined) await client.bind(options.bindDn, password ?? "");
       return work(client, library);
     });
-  const filterOf = ({ AndFilter, EqualityFilter, FilterParser }: Library, login?: string) => {
+  const filterOf = (
+    { AndFilter, EqualityFilter, FilterParser, OrFilter }: Library,
+    value?: string,
+    names: readonly string[] = [uid],
+  ) => {
     // As values and not as a text: nothing in them is syntax.
-    const own = login === undefined ? [] : [new EqualityFilter({ attribute: uid, value: login })];
+    const filters = names.map((attribute) => new EqualityFilter({ attribute, value: value ?? "" }));
+    const own = value === undefined ? [] : [new OrFilter({ filters })];
     const given = FilterParser.parseString(userFilter ?? "(objectClass=*)");
     return new AndFilter({ filters: [...own, given] });
   };
 
-  const find = (login: string): Promise<Entry | undefined> =>
+  const find = (value: string, names?: readonly string[]): Promise<Entry | undefined> =>
     searching(async (client, library) => {
       try {
+        const filter = filterOf(library, value, names);
         const { searchEntries: found } = await client.search(base, {
-          ...{ scope: "sub", filter: filterOf(library, login), attributes: asked, sizeLimit: 2 },
+          ...{ scope: "sub", filter, attributes: asked, sizeLimit: 2 },
         });
         return found.length === 1 ? found[0] : undefined;
       } catch (error) {
         // Several have the name: nobody knows which of them it is.
         if (error instanceof library.SizeLimitExceededError) return undefined;
+        throw error;
+      }
+    });
+  /** The entry of a distinguished name. */
+  const entryAt = (dn: string): Promise<Entry | undefined> =>
+    searching(async (client, library) => {
+      try {
+        const { searchEntries: found } = await client.search(dn, {
+          ...{ scope: "base", filter: filterOf(library), attributes: asked },
+        });
+        return found[0];
+      } catch (error) {
+        const isUnknown =
+          error instanceof library.NoSuchObjectError ||
+          error instanceof library.InvalidDNSyntaxError;
+        if (isUnknown) return undefined;
         throw error;
       }
     });
@@ -154,21 +176,20 @@ export function ldapDirectory(options: LdapOptions, now: () => number): Director
       if (oldest !== undefined) kept.delete(oldest);
       return told;
     },
-    isThere: (dn) =>
-      searching(async (client, library) => {
-        try {
-          const { searchEntries: found } = await client.search(dn, {
-            ...{ scope: "base", filter: filterOf(library), attributes: ["userAccountControl"] },
-          });
-          return found.some((entry) => !isDisabled(entry));
-        } catch (error) {
-          const isUnknown =
-            error instanceof library.NoSuchObjectError ||
-            error instanceof library.InvalidDNSyntaxError;
-          if (isUnknown) return false;
-          throw error;
-        }
-      }),
+    find: async (name) => {
+      if (name.length > MOST_LOGIN || name.includes("\0")) return undefined;
+      const [dn, above] = [normalizeDn(name), normalizeDn(base)];
+      const isBelow = dn !== undefined && above !== undefined && `,${dn}`.endsWith(`,${above}`);
+      const entry =
+        (await find(name)) ??
+        (await find(name, named.email)) ??
+        (isBelow ? await entryAt(name) : undefined);
+      return entry && !isDisabled(entry) ? toldOf(entry, name) : undefined;
+    },
+    isThere: async (dn) => {
+      const entry = await entryAt(dn);
+      return entry !== undefined && !isDisabled(entry);
+    },
   };
 }
 

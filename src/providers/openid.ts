@@ -78,6 +78,7 @@ export function openIdProvider(
   return {
     ...rulesOf(options),
     kind: "openid",
+    autoLinkLdapUser: options.autoLinkLdapUser ?? false,
     begin: (attempt) =>
       asked(options.name, async (library) => {
         const configuration = await configured(library);

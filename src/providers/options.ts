@@ -33,6 +33,11 @@ export interface OpenIdOptions {
   pkce?: boolean;
   /** Whether an account is found by an e-mail address that the provider has verified. Default false. */
   autoLinkUser?: boolean;
+  /**
+   * Whether somebody whose id at the provider an LDAP server has, too, as name, e-mail address or distinguished name, gets one account
+   * for both. Default false.
+   */
+  autoLinkLdapUser?: boolean;
   /** Whether who has no account gets one. Default false. */
   allowSingleSignOn?: boolean;
   /** Whether such an account waits for an administrator. Default true. */
@@ -146,6 +151,7 @@ const provider = v.pipe(
     uidField: v.optional(textOption),
     pkce: flagOption,
     autoLinkUser: flagOption,
+    autoLinkLdapUser: flagOption,
     allowSingleSignOn: flagOption,
     blockAutoCreatedUsers: flagOption,
     external: flagOption,
@@ -238,6 +244,11 @@ export const signInOption = v.pipe(
     providers: v.optional(v.array(provider, "must be a list of providers")),
     ldap: v.optional(v.array(ldap, "must be a list of servers")),
   } satisfies OptionSchemas<SignInOptions>),
+  v.check(
+    ({ providers = [], ldap: servers = [] }) =>
+      servers.length > 0 || !providers.some(({ autoLinkLdapUser }) => autoLinkLdapUser),
+    "must have an LDAP server, since a provider has autoLinkLdapUser",
+  ),
   v.check(({ providers = [], ldap: servers = [] }) => {
     const all = [...providers, ...servers].map(({ name }) => name);
     return new Set(all).size === all.length;

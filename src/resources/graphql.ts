@@ -24,6 +24,7 @@ import { graphqlModule as milestones } from "./milestones/graphql.ts";
 import { graphqlModule as namespaces } from "./namespaces/graphql.ts";
 import { graphqlModule as notes } from "./notes/graphql.ts";
 import { graphqlModule as notificationSettings } from "./notification-settings/graphql.ts";
+import { graphqlModule as packages } from "./packages/graphql.ts";
 import { graphqlModule as pipelines } from "./pipelines/graphql.ts";
 import { graphqlModule as pipelineReports } from "./pipelines/graphql-reports.ts";
 import { graphqlModule as projects } from "./projects/graphql.ts";
@@ -77,6 +78,7 @@ export const modules: readonly GraphqlModule[] = [
   timelogs,
   snippets,
   dependencies,
+  packages,
   tokens,
   badges,
   targetBranchRules,

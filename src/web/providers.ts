@@ -10,6 +10,7 @@ import { sessionOf } from "../core/http/session-cookie.ts";
 import * as param from "../core/input.ts";
 import {
   type Directory,
+  type DirectoryEntry,
   type OpenIdProvider,
   ProviderError,
   type Told,
@@ -28,7 +29,7 @@ import { type Html, html } from "../pages/html.ts";
 import { homeOf, mountOf } from "../pages/navigation.ts";
 import { page, redirect } from "../pages/page.ts";
 import { removeIdentity } from "../resources/accounts/identities.ts";
-import { welcome, withFormerUid } from "../resources/sign-ins/directories.ts";
+import { entryOf, welcome, withFormerUid } from "../resources/sign-ins/directories.ts";
 import { link, personOf, type Refusal } from "../resources/sign-ins/people.ts";
 import * as identities from "../resources/users/identities.ts";
 import * as users from "../resources/users/queries.ts";
@@ -101,16 +102,22 @@ export const providerRoutes: readonly Route[] = [
       );
       if (!begun) return { found, begun };
       const own = { ...attemptOf(state, cookie), redirectUri: callbackOf(view, name) };
-      return { found, begun, told: await settled(found.finish(own, request.query)) };
+      const told = await settled(found.finish(own, request.query));
+      if (told instanceof ProviderError || !found.autoLinkLdapUser) return { found, begun, told };
+      const { directories } = preparing.providers;
+      const entry = await settled(entryOf(store, directories, found.name, told.uid));
+      return entry instanceof ProviderError
+        ? { found, begun, told: entry }
+        : { found, begun, told, entry };
     },
     handle: async (context) => {
       const { prepared } = context;
-      const { found, begun, told } = prepared;
+      const { found, begun, told, entry } = prepared;
       if (!begun || told === undefined) return refused(context, "old");
       if (told instanceof ProviderError) return failed(context, found, told);
       const returnTo = begun.return_to ?? undefined;
       return begun.user_id === null
-        ? signInAs(context, found, told, returnTo)
+        ? signInAs(context, found, told, returnTo, entry)
         : linkTo(context, found, told, begun.user_id);
     },
   }),
@@ -186,9 +193,10 @@ async function signInAs(
   rules: OpenIdProvider | Directory,
   told: Told,
   returnTo: string | undefined,
+  entry?: DirectoryEntry,
 ): Promise<RawReply> {
   const { db, request, now } = context;
-  const person = await personOf({ db, rules, told, ip: request.ip, now });
+  const person = await personOf({ db, rules, told, entry, ip: request.ip, now });
   if (typeof person === "string") {
     await logFailure(context, `${rules.name}: ${person}`);
     return refused(context, person, rules);

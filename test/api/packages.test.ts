@@ -1,10 +1,12 @@
 import { createHash } from "node:crypto";
-import { describe, expect, it } from "vitest";
+import { afterEach, describe, expect, it } from "vitest";
+import { NOT_AVAILABLE, send } from "../graphql/ask.ts";
 import { type Answer, everyone, type Person, type TestApp } from "../helpers.ts";
 import { batch, objectOf } from "./_lfs.ts";
 import { document } from "./_npm.ts";
 import { publishInProjects } from "./_packages.ts";
 import { basic, signIn } from "./_registry.ts";
+import { zipped } from "./_zip.ts";
 
 let app: TestApp;
 let project: string;
@@ -199,6 +201,163 @@ describe("packages", () => {
     await put("123", "/packages/generic/tool/2.0.0/f");
     const { json } = await call("GET ?statistics=true", "reporter");
     expect([json.statistics.packages_size, json.statistics.storage_size]).toEqual([8, 8]);
+  });
+});
+
+describe("whether packages may be published again", () => {
+  const FIELDS = `mavenDuplicatesAllowed mavenDuplicateExceptionRegex genericDuplicatesAllowed genericDuplicateExceptionRegex
+    nugetDuplicatesAllowed nugetDuplicateExceptionRegex terraformModuleDuplicatesAllowed terraformModuleDuplicateExceptionRegex`;
+  const change = async (settings: string, as: Person = "owner", place = "secret") => {
+    const { data, errors } = await send(
+      app,
+      as,
+      `mutation { updateNamespacePackageSettings(input: { namespacePath: "${place}", ${settings} }) {
+        packageSettings { ${FIELDS} } errors } }`,
+    );
+    const { packageSettings, errors: refused } = data?.updateNamespacePackageSettings ?? {};
+    return packageSettings ?? refused ?? errors?.map(({ message }) => message);
+  };
+  const DEFAULTS = {
+    ...{ mavenDuplicatesAllowed: true, mavenDuplicateExceptionRegex: "" },
+    ...{ genericDuplicatesAllowed: true, genericDuplicateExceptionRegex: "" },
+    ...{ nugetDuplicatesAllowed: true, nugetDuplicateExceptionRegex: "" },
+    ...{ terraformModuleDuplicatesAllowed: false, terraformModuleDuplicateExceptionRegex: "" },
+  };
+  const ALL = ["maven", "generic", "nuget"].flatMap((kind) => [
+    `${kind}DuplicatesAllowed: true`,
+    `${kind}DuplicateExceptionRegex: null`,
+  ]);
+  const DUPLICATE = [400, { message: "400 Bad request - Duplicate package is not allowed" }];
+  afterEach(async () => {
+    expect(await change(ALL.join(", "))).toMatchObject(DEFAULTS);
+  });
+
+  it("is seen and set by owners of a namespace, and nobody else", async () => {
+    const shown = async (as: Person, path = "secret") => {
+      const fields = `packageSettings { ${FIELDS} npmPackageRequestsForwarding nugetSymbolServerEnabled }`;
+      const query = `{ group(fullPath: "${path}") { ${fields} } namespace(fullPath: "${path}") { ${fields} } }`;
+      const { data, errors } = await send(app, as, query);
+      expect(errors).toBeUndefined();
+      return [data.group?.packageSettings, data.namespace?.packageSettings];
+    };
+    const nothing = { npmPackageRequestsForwarding: false, nugetSymbolServerEnabled: false };
+    const defaults = { ...DEFAULTS, ...nothing };
+    expect(await shown("owner")).toEqual([defaults, defaults]);
+    expect(await shown("admin")).toEqual([defaults, defaults]);
+    for (const as of everyone.filter((one) => one !== "owner" && one !== "admin")) {
+      const seen = (await shown(as)).filter((one) => one !== undefined);
+      expect([as, seen.every((one) => one === null)]).toEqual([as, true]);
+      const answer = await change("genericDuplicatesAllowed: false", as);
+      expect([as, answer]).toEqual([as, [NOT_AVAILABLE]]);
+    }
+    expect(await change("genericDuplicatesAllowed: false", "owner", "nothing")).toEqual([
+      NOT_AVAILABLE,
+    ]);
+    const changed = await change(
+      'genericDuplicatesAllowed: false, genericDuplicateExceptionRegex: "to+l"',
+    );
+    const now = {
+      ...DEFAULTS,
+      genericDuplicatesAllowed: false,
+      genericDuplicateExceptionRegex: "to+l",
+    };
+    expect(changed).toEqual(now);
+    expect((await shown("owner"))[0]).toEqual({ ...now, ...nothing });
+    expect(await shown("owner", fullPath)).toEqual([undefined, null]);
+    // One's own namespace.
+    expect(await change("mavenDuplicatesAllowed: false", "developer", "developer")).toMatchObject({
+      mavenDuplicatesAllowed: false,
+    });
+    expect((await shown("developer", "developer"))[1]).toMatchObject({
+      mavenDuplicatesAllowed: false,
+    });
+    expect((await shown("maintainer", "developer"))[1]).toBeNull();
+    expect(await change("mavenDuplicatesAllowed: true", "maintainer", "developer")).toEqual([
+      NOT_AVAILABLE,
+    ]);
+  });
+
+  it("has expressions that are read in linear time", async () => {
+    for (const wrong of ["[", "(?:v.+|TEMP", "(?=x)", "x\\\\"]) {
+      expect(await change(`mavenDuplicateExceptionRegex: "${wrong}"`)).toEqual([
+        expect.stringContaining("is an invalid regular expression"),
+      ]);
+    }
+    const long = await change(`mavenDuplicateExceptionRegex: "${"x".repeat(256)}"`);
+    expect(long).toEqual([expect.stringContaining("255")]);
+    const deep = "(([a-z]+)+)+!";
+    await change(`genericDuplicatesAllowed: false, genericDuplicateExceptionRegex: "${deep}"`);
+    const path = `/packages/generic/${"a".repeat(200)}/1.0.0/tool`;
+    expect((await put("one", path)).status).toBe(201);
+    expect(shown(await put("one", path))).toEqual(DUPLICATE);
+  });
+
+  it("decides about files of a generic package", async () => {
+    const other = "/packages/generic/tool/1.0.0/other";
+    await put("one");
+    await change("genericDuplicatesAllowed: false");
+    expect(shown(await put("two"))).toEqual(DUPLICATE);
+    expect((await call(`GET ${FILE}`, "reporter")).text).toBe("one");
+    expect((await put("one", other)).status).toBe(201);
+    expect(shown(await put("two", other))).toEqual(DUPLICATE);
+    for (const exception of ["to+l", "1\\\\..*"]) {
+      await change(`genericDuplicateExceptionRegex: "${exception}"`);
+      expect([exception, (await put("two")).status]).toEqual([exception, 201]);
+    }
+    await change('genericDuplicateExceptionRegex: "too"');
+    expect(shown(await put("two"))).toEqual(DUPLICATE);
+    // As in GitLab, exceptions of what may be are not.
+    await change('genericDuplicatesAllowed: true, genericDuplicateExceptionRegex: "tool"');
+    expect(shown(await put("two"))).toEqual(DUPLICATE);
+  });
+
+  it("decides about files of Maven packages, and builds of a snapshot", async () => {
+    const send = async (file: string) =>
+      (await put("a jar", `/packages/maven/com/acme/thing/${file}`)).status;
+    const snapshot = (build: string) => `1.1-SNAPSHOT/thing-1.1-20260101.1200${build}.jar`;
+    await change("mavenDuplicatesAllowed: false");
+    for (const file of ["1.0/thing-1.0.jar", "1.0/thing-1.0.pom", snapshot("00-1")]) {
+      expect([file, await send(file)]).toEqual([file, 200]);
+      expect([file, await send(file)]).toEqual([file, 400]);
+    }
+    expect(await send(snapshot("01-2"))).toBe(400);
+    expect(await send("1.0/thing-1.0.jar.sha1")).toBe(409);
+    for (const _ of [1, 2]) expect(await send("maven-metadata.xml")).toBe(200);
+    await change('mavenDuplicateExceptionRegex: ".*-SNAPSHOT"');
+    expect(await send(snapshot("01-2"))).toBe(200);
+    expect(await send("1.0/thing-1.0.jar")).toBe(400);
+  });
+
+  it("decides about packages of NuGet", async () => {
+    const push = async (version: string) => {
+      const nuspec = `<package><metadata><id>Acme.Thing</id><version>${version}</version>
+        <authors>Ann</authors><description>A thing</description></metadata></package>`;
+      const body = new FormData();
+      body.append("package", new Blob([zipped({ "Acme.Thing.nuspec": nuspec })]), "package.nupkg");
+      return shown(await call("PUT /packages/nuget", "developer", { body }));
+    };
+    await change("nugetDuplicatesAllowed: false");
+    const made = [201, { message: "201 Created" }];
+    expect(await push("1.0.0")).toEqual(made);
+    const refused = [409, { message: "A package with the same name and version already exists" }];
+    for (const version of ["1.0.0", "1.0", "1.0.0.0"]) expect(await push(version)).toEqual(refused);
+    expect(await push("1.0.1")).toEqual(made);
+    await change('nugetDuplicateExceptionRegex: "Acme.*"');
+    expect(await push("1.0.0")).toEqual(made);
+  });
+
+  it("is not inherited by groups below, as in GitLab", async () => {
+    await change("genericDuplicatesAllowed: false");
+    const parent = await app.call("GET /groups/secret", { as: "owner" });
+    const json = { name: "below", path: "below", parent_id: parent.json.id };
+    const group = await app.call("POST /groups", { as: "owner", json });
+    const place = { name: "tools", namespace_id: group.json.id };
+    const made = await app.call("POST /projects", { as: "owner", json: place });
+    const again = async () =>
+      (await app.call(`PUT /projects/${made.json.id}${FILE}`, { as: "owner", body: "one" })).status;
+    expect([await again(), await again()]).toEqual([201, 201]);
+    await change("genericDuplicatesAllowed: false", "owner", "secret/below");
+    expect(await again()).toBe(400);
   });
 });
 

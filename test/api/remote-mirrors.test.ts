@@ -1,8 +1,9 @@
 import { afterAll, beforeEach, describe, expect, it } from "vitest";
 import { queue } from "../../src/resources/remote-mirrors/queries.ts";
-import { type TestApp, waitFor } from "../helpers.ts";
-import { randomHistory, shareWorkshop, type Workshop } from "./_git.ts";
+import { type TestApp, testApp, waitFor } from "../helpers.ts";
+import { openWorkshop, randomHistory, shareWorkshop, type Workshop } from "./_git.ts";
 import { type Backend, startBackend } from "./_http-backend.ts";
+import { oidOf, pointerTo, put as upload } from "./_lfs.ts";
 
 const CREDENTIALS = "mirror:s3cr%t";
 let app: TestApp;
@@ -130,6 +131,67 @@ describe("pushes", () => {
     expect(changed.json).toMatchObject({ only_protected_branches: false, ...json });
     await sync(id);
     expect(await heads()).toEqual(["refs/heads/b1", "refs/heads/b2", "refs/heads/main"]);
+  });
+
+  it("objects of Git LFS first, each once, to another server", async () => {
+    const other = await testApp();
+    const there = await openWorkshop(other);
+    try {
+      const target = await other.call("POST /projects", { as: "owner", json: { name } });
+      const url = there.url(`owner/${name}`, "owner");
+      const { id } = await addMirror({ url });
+      const send = (content: string) => upload(app, "owner", content, undefined, `owner/${name}`);
+      const commit = (content: string) =>
+        call(`POST ${path()}/repository/files/${content.length}`, {
+          json: { branch: "main", commit_message: "Large", content: pointerTo(content) },
+        });
+      const raw = async (content: string) => {
+        const file = `/projects/${target.json.id}/repository/files/${content.length}/raw`;
+        return (await other.call(`GET ${file}?ref=main&lfs=true`, { as: "owner" })).text;
+      };
+      const objects = async () =>
+        (
+          await other.store.rows(
+            "select o.oid from lfs_object_projects l join lfs_objects o on o.id = l.object_id order by l.id",
+          )
+        ).flat();
+      const [small, large] = [`${name} small`, `${name} large`.repeat(100_000)];
+      for (const content of [small, large]) {
+        await send(content);
+        await commit(content);
+      }
+      expect((await sync(id)).last_error).toBeNull();
+      expect(await objects()).toEqual([small, large].map(oidOf));
+      for (const content of [small, large]) expect(await raw(content)).toBe(content);
+      // What the other server loses is its own: nothing is asked for twice.
+      await other.store.transaction((db) => db.run("delete from lfs_object_projects"));
+      const third = `${name} third`.repeat(2);
+      await send(third);
+      await commit(third);
+      await sync(id);
+      expect(await objects()).toEqual([oidOf(third)]);
+      expect(await raw(third)).toBe(third);
+      // Without them the code comes all the same, if the server takes it.
+      await other.call(`PUT /projects/${target.json.id}`, {
+        as: "owner",
+        json: { lfs_enabled: false },
+      });
+      const last = `${name} last`.repeat(3);
+      await send(last);
+      await commit(last);
+      const failed = await sync(id, "failed");
+      expect(failed.last_error).toMatch(/^Error synchronizing LFS files:\n\n.*\b40\d$/);
+      expect(await raw(last)).toBe(pointerTo(last));
+      await other.call(`PUT /projects/${target.json.id}`, {
+        as: "owner",
+        json: { lfs_enabled: true },
+      });
+      expect((await sync(id)).last_error).toBeNull();
+      expect(await raw(last)).toBe(last);
+    } finally {
+      await there.close();
+      await other.dispose();
+    }
   });
 
   it("nothing of a mirror that is not enabled", async () => {

@@ -1,13 +1,16 @@
 import { spawn } from "node:child_process";
+import { createHash } from "node:crypto";
 import { once } from "node:events";
 import { existsSync, readFileSync } from "node:fs";
 import { Agent, request } from "node:http";
 import { connect, type Socket } from "node:net";
 import { join } from "node:path";
+import { Readable } from "node:stream";
 import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import { expect, it, onTestFinished } from "vitest";
 import { createApp } from "../../src/index.ts";
+import { isLong } from "../forms.ts";
 import { baseSeed, call } from "../helpers.ts";
 import { collect, newFolder, type Serving, startServing } from "./helpers.ts";
 
@@ -61,17 +64,22 @@ async function healthOf({ url, child }: Serving): Promise<number> {
   );
 }
 
-/** A process's peak memory while work is done, in MiB; 0 if the platform does not report it. */
-async function memoryDuring(pid: number, work: Promise<unknown>): Promise<number> {
+/** A process's memory, in MiB; 0 if the platform does not report it. */
+const allMemory = (pid: number) => {
+  const status = `/proc/${pid}/status`;
+  const rss = existsSync(status) && /VmRSS:\s+(\d+)/.exec(readFileSync(status, "utf8"))?.[1];
+  return Number(rss || 0) / 1024;
+};
+
+/** The most that was measured while work is done. */
+async function memoryDuring(measure: () => number, work: Promise<unknown>): Promise<number> {
   let most = 0;
   let isOver = false;
   const done = work.finally(() => {
     isOver = true;
   });
-  const status = `/proc/${pid}/status`;
   while (!isOver) {
-    const rss = existsSync(status) && /VmRSS:\s+(\d+)/.exec(readFileSync(status, "utf8"))?.[1];
-    most = Math.max(most, Number(rss || 0) / 1024);
+    most = Math.max(most, measure());
     await Promise.race([done, sleep(50)]);
   }
   return most;
@@ -149,6 +157,86 @@ const multipart = (part: (at: number) => string, count: number) => ({
   headers: { "content-type": "multipart/form-data; boundary=x" },
   body: `${Array.from({ length: count }, (_, at) => `--x\r\nContent-Disposition: form-data; ${part(at)}\r\n`).join("")}--x--\r\n`,
 });
+
+/** Bytes of the largest object of Git LFS that is transferred, and mebibytes that it may cost. */
+const OBJECT = 200_000_000;
+const MAX_OF_OBJECT = 64;
+
+/** The memory of a process that is no file's, in MiB. */
+const ownMemory = (pid: number) =>
+  Number(/RssAnon:\s+(\d+)/.exec(readFileSync(`/proc/${pid}/status`, "utf8"))?.[1]) / 1024;
+
+it.runIf(isLong && existsSync("/proc/self/status"))(
+  "a server takes, sends and mirrors an object of Git LFS of 200 MB in a small part of its size",
+  async () => {
+    const folder = newFolder();
+    onTestFinished(folder.remove);
+    const database = join(folder.path, "pm.db");
+    const app = await createApp({ database });
+    await app.admin.seed(baseSeed);
+    await app.close();
+    const server = await startServing(["--db", database, "--local-webhooks", "on"]);
+    onTestFinished(() => void server.stop("SIGKILL"));
+    const pid = server.child.pid as number;
+    const api = async (method: string, path: string, json?: object) => {
+      const headers = { ...TOKEN, "content-type": "application/json" };
+      const body = json ? JSON.stringify(json) : null;
+      const answer = await fetch(`${server.url}/api/v4${path}`, { method, headers, body });
+      expect([path, answer.ok]).toEqual([path, true]);
+      return answer;
+    };
+    /** What is sent: the parts differ, so that nothing is stored or read twice. */
+    const parts = async function* (size: number) {
+      const part = Buffer.alloc(65_536, size % 251);
+      for (let at = 0; at < size; at += part.length) {
+        part.writeUInt32BE(at);
+        yield Buffer.from(part.subarray(0, Math.min(part.length, size - at)));
+      }
+    };
+    const headers = { authorization: `Basic ${btoa("owner:token-of-owner")}` };
+    const transfer = async (size: number) => {
+      const hash = createHash("sha256");
+      for await (const part of parts(size)) hash.update(part);
+      const oid = hash.digest("hex");
+      const at = (project: string) => `${server.url}/${project}.git/gitlab-lfs/objects/${oid}`;
+      const url = `${at("acme/site")}/${size}`;
+      const body = Readable.toWeb(Readable.from(parts(size))) as ReadableStream;
+      const sent = await fetch(url, {
+        method: "PUT",
+        headers,
+        body,
+        duplex: "half",
+      } as RequestInit);
+      expect(sent.status).toBe(200);
+      const pointer = `version https://git-lfs.github.com/spec/v1\noid sha256:${oid}\nsize ${size}\n`;
+      const file = `/projects/acme%2Fsite/repository/files/${size}`;
+      await api("POST", file, { branch: "main", commit_message: "Large", content: pointer });
+      for (const project of ["acme/site", "owner/copy"]) {
+        let received = 0;
+        for (let tries = 0; received === 0 && tries < 600; tries += 1) {
+          const answer = await fetch(at(project), { headers });
+          if (answer.status !== 200) await sleep(200);
+          else
+            for await (const part of answer.body as never as AsyncIterable<Uint8Array>)
+              received += part.length;
+        }
+        expect([project, received]).toEqual([project, size]);
+      }
+    };
+    await api("POST", "/projects", { name: "copy" });
+    const { host } = new URL(server.url);
+    const url = `http://owner:token-of-owner@${host}/owner/copy.git`;
+    await api("POST", "/projects/acme%2Fsite/remote_mirrors", { url, enabled: true });
+    // Once, so that what it loads and compiles is there.
+    await transfer(4_000_000);
+    const before = ownMemory(pid);
+    const memory = (await memoryDuring(() => ownMemory(pid), transfer(OBJECT))) - before;
+    console.info(JSON.stringify({ before, memory }));
+    expect(memory).toBeLessThan(MAX_OF_OBJECT);
+    expect(await server.stop()).toBe(0);
+    expect(server.stderr).toBe("");
+  },
+);
 
 it("a server with eight hostile clients stays small and responsive, and works afterwards", async () => {
   const folder = newFolder();
@@ -240,7 +328,7 @@ it("a server with eight hostile clients stays small and responsive, and works af
   const attacking = Promise.all(clients.map((client) => client()));
   const [health, memory] = await Promise.all([
     healthOf(server).finally(() => attack.end()),
-    memoryDuring(server.child.pid as number, attacking),
+    memoryDuring(() => allMemory(server.child.pid as number), attacking),
   ]);
   const measured = { health, memory, answers: [...attack.answers] };
   console.info(JSON.stringify(measured));

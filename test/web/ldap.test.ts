@@ -2,6 +2,7 @@ import { afterAll, beforeAll, describe, expect, it, onTestFinished } from "vites
 import { normalizeDn } from "../../src/providers/dn.ts";
 import { type Answer, givePassword, PASSWORD, type TestApp, testApp } from "../helpers.ts";
 import { Visitor } from "../visitor.ts";
+import { startProvider } from "./_provider.ts";
 import { BASE, hasSlapd, ROOT, type Slapd, startSlapd } from "./_slapd.ts";
 
 it.each([
@@ -249,6 +250,86 @@ describe.skipIf(!hasSlapd)("an LDAP server", () => {
     expect(await enter({ caFile: slapd.certificate })).toMatchObject(refused);
     expect(await enter({ verifyCertificates: false })).toMatchObject({ name: "tls" });
     expect(await enter({ password: "wrong" })).toMatchObject(refused);
+  });
+
+  it("leads to one account with a provider that knows people by the same id", async () => {
+    const provider = await startProvider();
+    const corp = { name: "corp", issuer: provider.issuer, clientId: "pm", clientSecret: "s3cret" };
+    const own = await testApp({
+      now: () => clock,
+      signIn: {
+        providers: [{ ...corp, autoLinkLdapUser: true }],
+        ldap: [{ ...serverOf(), base: `ou=people,${BASE}`, external: true }],
+      },
+    });
+    onTestFinished(async () => {
+      await own.dispose();
+      await provider.close();
+    });
+    const come = async (sub: string, claims: Record<string, unknown> = {}) => {
+      const visitor = new Visitor(own);
+      await visitor.get("/users/sign_in");
+      const sent = await visitor.post("/users/auth/corp", {});
+      const making = { claims: { sub, email: `${sub}@corp.test`, ...claims } };
+      const { page } = await visitor.get(provider.signIn(sent.headers.get("location"), making));
+      const user = await visitor.get("/api/v4/user");
+      const alert = /role="alert"><p>(.*?)<\/p>/s.exec(page)?.[1] ?? "";
+      return user.status === 200 ? JSON.parse(user.page).username : alert;
+    };
+    const userOf = async (name: string) =>
+      (await own.call(`GET /users?username=${name}`, { as: "admin" })).json[0];
+    const identitiesOf = async (name: string) =>
+      (await userOf(name)).identities.map((one: Record<string, string>) => [
+        one["provider"],
+        one["extern_uid"],
+      ]);
+    for (const name of ["first", "later", "by-mail", "by-dn", "left", "chief"]) await add(name);
+    // Who has come by the directory before.
+    await signIn("first", undefined, { to: own });
+    expect(await come("first")).toBe("first");
+    const dn = (name: string) => `uid=${name},ou=people,${BASE}`;
+    expect(await identitiesOf("first")).toEqual([
+      ["corp", "first"],
+      ["ldapmain", dn("first")],
+    ]);
+    // Who comes for the first time, with what the directory says of them, and its rules.
+    expect(await come("later", { preferred_username: "root", email: "root@corp.test" })).toBe(
+      "later",
+    );
+    expect(await userOf("later")).toMatchObject({
+      ...{ name: "The later", email: "later@ldap.test", external: true, state: "active" },
+    });
+    expect(await signIn("later", undefined, { to: own })).toMatchObject({ name: "later" });
+    expect(await come("by-mail@ldap.test")).toBe("by-mail");
+    expect(await come(`UID=by-dn, ou=people,${BASE}`)).toBe("by-dn");
+    // Who is not there, may not sign in there, or asks for more than one.
+    const unknown = "without a pre-existing account";
+    for (const sub of [
+      "nobody",
+      "former",
+      "*",
+      "fir*",
+      "first)(uid=*",
+      `uid=twin,ou=others,${BASE}`,
+    ]) {
+      expect([sub, await come(sub)]).toEqual([sub, expect.stringContaining(unknown)]);
+    }
+    // An administrator connects their account themselves.
+    await signIn("chief", undefined, { to: own });
+    const { id } = await userOf("chief");
+    await own.call(`PUT /users/${id}`, { as: "admin", json: { admin: true } });
+    expect(await come("chief")).toContain(unknown);
+    expect(await identitiesOf("chief")).toEqual([["ldapmain", dn("chief")]]);
+    // Who was blocked since they had gone, and has come back.
+    await signIn("left", undefined, { to: own });
+    await slapd.change((client) => client.del(dn("left")));
+    clock += 25 * HOUR;
+    await own.admin.maintenance.sweepDaily();
+    expect((await userOf("left")).state).toBe("ldap_blocked");
+    expect(await come("left")).toContain(unknown);
+    await add("left");
+    expect(await come("left")).toBe("left");
+    expect((await userOf("left")).state).toBe("active");
   });
 
   it("keeps sessions for an hour while it does not answer, and refuses new ones", async () => {

@@ -27,6 +27,8 @@ export const arg = {
   time: optional<number>("Time"),
   /** A day, `YYYY-MM-DD`. */
   date: optional<string>("ISO8601Date"),
+  /** A regular expression of RE2, which is not read yet. */
+  expression: optional<string>("UntrustedRegexp"),
   /** A day, too: GitLab has two names for them. */
   plainDate: optional<string>("Date"),
   /**

@@ -193,7 +193,7 @@ export interface PropertyField extends FieldCommon {
 /** A value loaded for many rows at once, by their keys. */
 export interface LoadedField extends FieldCommon {
   readonly kind: "loaded";
-  /** The column whose values are the keys; default: the type's key. */
+  /** The column, or of a value the property, whose values are the keys; default: the type's key. */
   readonly key: string | undefined;
   /** Values by key; those that are missing are `null`, or `empty`. */
   load(

@@ -1,29 +1,21 @@
 import { discardFile, storeFile } from "../../files/write.ts";
 import { type Pointer, pointerIn } from "../../git/pointers.ts";
-import { Client, isTold, type Sending, SourceError, type Told } from "../../outgoing/client.ts";
+import { Client, type Sending, SourceError, type Told } from "../../outgoing/client.ts";
 import type { Store } from "../../store/port.ts";
 import type { Budget } from "../../turns/budget.ts";
+import { AT_ONCE, actionOf, type Elsewhere, offersOf, problemOf } from "../lfs/elsewhere.ts";
 import { addObject, isEnabled, OBJECT_BYTES, sizesOf } from "../lfs/objects.ts";
 import { findRecord, openRecord } from "../repositories/open.ts";
 import type { Fetching } from "./fetch.ts";
 
-/** Objects that are asked for at once, as git-lfs does. */
-const AT_ONCE = 100;
 const MOST_OBJECTS = 1_000_000;
 const MOST_REDIRECTS = 3;
-const TYPE = "application/vnd.git-lfs+json";
-
-/** Headers that are about a connection: they are not the other server's to say. */
-const OWN = /^(host|connection|content-length|expect|te|transfer-encoding|upgrade)$/i;
 
 /** For which project objects are brought, and from which repository on another server. */
-export interface LargeFilesOf {
+export interface LargeFilesOf extends Elsewhere {
   readonly store: Store;
   readonly now: () => number;
   readonly projectId: number;
-  /** The repository, with credentials. */
-  readonly url: URL;
-  readonly client: Client;
   readonly signal: AbortSignal;
   readonly budget: Budget;
   /** Hears of each object that could not be brought. */
@@ -45,7 +37,7 @@ export async function bringLargeFiles(bringing: LargeFilesOf, after = 0): Promis
   const missing = [...all.values()].filter(({ oid }) => !known.has(oid));
   for (let from = 0; from < missing.length; from += AT_ONCE) {
     const some = missing.slice(from, from + AT_ONCE);
-    const offers = new Map((await offersOf(bringing, some)).map((one) => [one["oid"], one]));
+    const offers = await offersOf(bringing, "download", some);
     for (const [at, pointer] of some.entries()) {
       await bringObject(bringing, pointer, offers.get(pointer.oid) ?? {});
       bringing.onSeen?.(from + at + 1);
@@ -109,47 +101,11 @@ async function pointersOf(
   return found;
 }
 
-/** Where objects are, as the other server says (git-lfs, docs/api/batch.md). @throws SourceError */
-async function offersOf(
-  { client, url }: LargeFilesOf,
-  objects: readonly Pointer[],
-): Promise<Told[]> {
-  const at = new URL(url);
-  at.pathname = `${at.pathname.replace(/(\.git)?\/?$/, "")}.git/info/lfs/objects/batch`;
-  const told = await client.ask({
-    url: at,
-    method: "POST",
-    headers: { accept: TYPE, "content-type": TYPE },
-    body: JSON.stringify({ operation: "download", transfers: ["basic"], objects }),
-  });
-  const offers = told["objects"];
-  return Array.isArray(offers) ? offers.filter(isTold) : [];
-}
-
-const partOf = (told: Told, name: string): Told => {
-  const part = told[name];
-  return isTold(part) ? part : {};
-};
-
 /** What asks for an object. @throws SourceError if it is not there */
-function downloadOf({ url }: LargeFilesOf, offer: Told): Sending {
-  const download = partOf(partOf(offer, "actions"), "download");
-  const { href } = download;
-  if (typeof href !== "string" || !URL.canParse(href)) {
-    const { message } = partOf(offer, "error");
-    throw new SourceError(typeof message === "string" ? message : "it is not there");
-  }
-  const at = new URL(href);
-  if (!/^https?:$/.test(at.protocol)) throw new SourceError("it is at an address of another kind");
-  const headers = Object.entries(partOf(download, "header")).filter(
-    (header): header is [string, string] => typeof header[1] === "string" && !OWN.test(header[0]),
-  );
-  const isTrusted = at.origin === url.origin;
-  if (isTrusted && !headers.some(([name]) => name.toLowerCase() === "authorization")) {
-    at.username = url.username;
-    at.password = url.password;
-  }
-  return { url: at, method: "GET", headers: Object.fromEntries(headers) };
+function downloadOf(bringing: LargeFilesOf, offer: Told): Sending {
+  const download = actionOf(bringing, offer, "download");
+  if (!download) throw new SourceError(problemOf(offer) ?? "it is not there");
+  return { ...download, method: "GET" };
 }
 
 async function bringObject(bringing: LargeFilesOf, pointer: Pointer, offer: Told): Promise<void> {

@@ -21,14 +21,14 @@ export interface Filtering {
 }
 
 /** Where a list may start: a query for the different ids of all rows that match a filter, as `id`. */
-interface Start {
+export interface Start {
   readonly ids: Condition;
   /** Whether most rows may match it: then totals are not counted from there. */
   readonly isBroad?: boolean;
 }
 
 /** An argument of GraphQL, and how it is read as the value of a filter. */
-interface FilterArgument<T> {
+export interface FilterArgument<T> {
   readonly type: Arg<unknown>;
   /** @throws GraphError for a value that is not valid */
   read(sent: never): T | undefined;

@@ -55,6 +55,25 @@ export async function objectsAfter(
   return { objects: found, end: found.length < most ? undefined : found.at(-1)?.object };
 }
 
+/** An object that a project has, with its place among those in the order in which the project got them. */
+export interface NewObject extends StoredFile {
+  readonly place: number;
+}
+
+/** The objects that a project has got behind a place, in order. @param most how many */
+export function newObjects(
+  db: Reader,
+  projectId: number,
+  after: number,
+  most: number,
+): Awaitable<NewObject[]> {
+  return db.all<NewObject>(
+    `select l.id as place, o.file_id as id, o.size, o.oid as sha256 from lfs_object_projects l
+     join lfs_objects o on o.id = l.object_id where l.project_id = ? and l.id > ? order by l.id limit ?`,
+    [projectId, after, most],
+  );
+}
+
 /** Names that one statement asks for. */
 const AT_ONCE = 500;
 

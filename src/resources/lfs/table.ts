@@ -37,4 +37,8 @@ update projects set lfs_enabled = 1 where lfs_enabled = 0 and visibility > -2;
 update namespaces set lfs_enabled = 1 where lfs_enabled = 0;
 `,
   },
+  {
+    id: "20270121-02-lfs-in-order",
+    sql: "create index lfs_object_projects_in_order on lfs_object_projects (project_id, id);",
+  },
 ];

@@ -16,6 +16,7 @@ import {
   writing,
 } from "../packages/places.ts";
 import * as packages from "../packages/queries.ts";
+import { requireNewFile } from "../packages/settings.ts";
 import { limitOf, OWN } from "../plan-limits/limits.ts";
 import { requireUnprotected } from "../protection-rules/abilities.ts";
 import { type FilePath, readPath } from "./paths.ts";
@@ -42,8 +43,8 @@ const input = {
   ),
 };
 
-const versionOf = ({ name, version }: FilePath): packages.Version => ({
-  package_type: "maven",
+const versionOf = ({ name, version }: FilePath) => ({
+  package_type: "maven" as const,
   name,
   version,
 });
@@ -83,7 +84,7 @@ function answer(db: Reader, request: RequestInfo, path: FilePath, found: Found) 
   return downloadOf(db, request, found, path.file);
 }
 
-/** Adds a file to its version, which is made if there is none. @throws ApiError 400 if it has as many as may be */
+/** Adds a file to its version, which is made if there is none. @throws ApiError 400 if it has it already, or as many as may be */
 async function add(
   db: Database,
   projectId: number,
@@ -95,6 +96,7 @@ async function add(
   const made = { status: "default", creator_id: creator } as const;
   const version = versionOf(path);
   const id = await packages.findOrInsertVersion(db, projectId, version, made, now);
+  await requireNewFile(db, id, version, path.file);
   if (path.isMetadata) {
     await db.run("delete from package_files where package_id = ? and file_name = ?", [
       id,

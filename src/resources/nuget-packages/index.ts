@@ -1,6 +1,6 @@
 import type { Caller } from "../../core/access/caller.ts";
 import type { Source } from "../../core/access/source.ts";
-import { badRequest, notFound } from "../../core/errors.ts";
+import { badRequest, conflict, notFound } from "../../core/errors.ts";
 import { file, type UploadedFile } from "../../core/http/upload.ts";
 import * as param from "../../core/input.ts";
 import { Json, type Resource, routes } from "../../core/resource.ts";
@@ -8,6 +8,7 @@ import type { Database } from "../../store/port.ts";
 import { downloadOf } from "../packages/download.ts";
 import { inGroup, ofProject, reading, readingProject, writing } from "../packages/places.ts";
 import * as packages from "../packages/queries.ts";
+import { mayRepeat } from "../packages/settings.ts";
 import { limitOf, OWN } from "../plan-limits/limits.ts";
 import { requireUnprotected } from "../protection-rules/abilities.ts";
 import { findRow, registrationOf, search, serviceIndex, shownOf, versionsOf } from "./metadata.ts";
@@ -72,6 +73,9 @@ async function add(pushing: Pushing, sent: UploadedFile, nuspec: Nuspec): Promis
   const { id: name, version } = nuspec;
   await requireUnprotected(pushing, "push", { name, package_type: "nuget" });
   const known = await findRow(db, name, version, ofProject(source));
+  if (known && !(await mayRepeat(db, known.id, { ...known, package_type: "nuget" }))) {
+    throw conflict("A package with the same name and version already exists");
+  }
   const manifest = JSON.stringify(nuspec);
   const of: packages.Version = { package_type: "nuget", name, version };
   const made = { status: "default", creator_id: packages.creatorOf(caller), manifest } as const;

@@ -11,6 +11,7 @@ import { requireUnprotected } from "../protection-rules/abilities.ts";
 import { downloadOf } from "./download.ts";
 import { groupPackage, packageFile, projectPackage, uploadedFile } from "./json.ts";
 import * as packages from "./queries.ts";
+import { requireNewFile } from "./settings.ts";
 import { migrations } from "./table.ts";
 import { fillInTags } from "./tags.ts";
 
@@ -62,8 +63,8 @@ function requireNames(given: { package_name: string; package_version: string; fi
   if (wrong.length > 0) throw unreadable(wrong.map((name) => `${name} is invalid`).join(", "));
 }
 
-const versionOf = (input: { package_name: string; package_version: string }): packages.Version => ({
-  package_type: "generic",
+const versionOf = (input: { package_name: string; package_version: string }) => ({
+  package_type: "generic" as const,
   name: input.package_name,
   version: input.package_version,
 });
@@ -188,6 +189,7 @@ const packageRoutes = [
       const version = versionOf(input);
       const made = { status, creator_id: packages.creatorOf(caller) };
       const id = await packages.findOrInsertVersion(db, source.id, version, made, now);
+      await requireNewFile(db, id, version, input.file_name);
       const file = { ...body, name: input.file_name };
       const fileId = await packages.insertFile(db, id, file, status, now);
       if (input.select !== "package_file") return new Json({ message: "201 Created" });

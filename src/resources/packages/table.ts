@@ -3,7 +3,8 @@ import type { Migration } from "../../store/migrate.ts";
 
 /**
  * Packages of projects, and their files, which are stored files. A `manifest` is what a registry tells of a version, as JSON.
- * Digests are in hex. A tag is a name for one of the versions of a package.
+ * Digests are in hex. A tag is a name for one of the versions of a package. Settings are about whether a version may be published again in the
+ * projects of a namespace.
  */
 export const migrations: Migration[] = [
   {
@@ -69,5 +70,22 @@ alter table package_files add column manifest $text;`,
   {
     id: "20261228-02-nuget",
     sql: "create index packages_by_lower_name on packages (package_type, lower(name), id);",
+  },
+  {
+    id: "20270121-01-package-settings",
+    sql: `
+create table package_settings (
+  namespace_id $int not null primary key references namespaces (id) on delete cascade,
+  maven_duplicates_allowed $int not null,
+  maven_duplicate_exception_regex $text not null,
+  generic_duplicates_allowed $int not null,
+  generic_duplicate_exception_regex $text not null,
+  nuget_duplicates_allowed $int not null,
+  nuget_duplicate_exception_regex $text not null,
+  terraform_module_duplicates_allowed $int not null,
+  terraform_module_duplicate_exception_regex $text not null,
+  created_at $int not null,
+  updated_at $int not null
+);`,
   },
 ];

@@ -3,7 +3,7 @@ import { rowReader } from "../../core/presenter.ts";
 import type { Secrets } from "../../core/secrets.ts";
 import { add, addLast, hasten } from "../../jobs/outbox.ts";
 import { insertRow } from "../../store/insert.ts";
-import type { Awaitable, Database, Reader } from "../../store/port.ts";
+import type { Awaitable, Database, Reader, Store } from "../../store/port.ts";
 import { type MirrorAddress, sealed } from "../mirrors/address.ts";
 import { purposeOf } from "./table.ts";
 
@@ -25,12 +25,13 @@ export interface Mirror {
   readonly only_protected_branches: number;
   readonly keep_divergent_refs: number;
   readonly mirror_branch_regex: string | null;
+  readonly large_files_until: number;
   readonly update_status: string;
   readonly updated_at: number;
 }
 
 const COLUMNS = `id, project_id, enabled, url, credentials, only_protected_branches, keep_divergent_refs,
-  mirror_branch_regex, update_status, updated_at`;
+  mirror_branch_regex, large_files_until, update_status, updated_at`;
 
 /** The mirrors of a project, oldest first. */
 export const list = pageReader({
@@ -130,6 +131,13 @@ export async function begin(db: Database, id: number, now: number): Promise<void
   await db.run(
     "update remote_mirrors set update_status = 'started', last_update_started_at = ? where id = ?",
     [now, id],
+  );
+}
+
+/** Notes up to which object of Git LFS a mirror was sent all. */
+export async function rememberLargeFiles(store: Store, id: number, until: number): Promise<void> {
+  await store.transaction((db) =>
+    db.run("update remote_mirrors set large_files_until = ? where id = ?", [until, id]),
   );
 }
 

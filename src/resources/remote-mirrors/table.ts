@@ -29,6 +29,11 @@ create table remote_mirrors (
 create index remote_mirrors_of_project on remote_mirrors (project_id, id);
 `,
   },
+  {
+    id: "20270121-03-large-files-of-push-mirrors",
+    // The object of Git LFS of the project up to which all were sent.
+    sql: "alter table remote_mirrors add column large_files_until $int not null default 0;",
+  },
 ];
 
 /** What the credentials of a mirror are encrypted for. */

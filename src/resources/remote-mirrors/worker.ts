@@ -20,6 +20,7 @@ import {
   TOO_SLOW,
   TRIES,
 } from "../mirrors/updates.ts";
+import { NOT_SENT, sendLargeFiles } from "./large-files.ts";
 import { planMirror } from "./plan.ts";
 import * as mirrors from "./queries.ts";
 import { purposeOf } from "./table.ts";
@@ -79,7 +80,9 @@ async function push(
   const refs = await mirroredRefs(db, mirror, row.id);
   const repository = await open(store, row);
   const url = withCredentials(mirror, purposeOf(mirror.id), secrets);
-  const listed = await listForPush({ url, allowLocal: outgoing.allowLocal }, signal, pace);
+  const { allowLocal } = outgoing;
+  const unsent = await sendLargeFiles({ store, url, allowLocal, signal }, mirror);
+  const listed = await listForPush({ url, allowLocal }, signal, pace);
   const isMirrored = await mirroredAmong(db, mirror.project_id, choiceOf(mirror), [
     ...listed.refs.keys(),
   ]);
@@ -105,6 +108,7 @@ async function push(
           pace,
         );
   return leftOut([
+    [NOT_SENT, unsent],
     ["Some refs have diverged and have not been updated on the remote:", diverged],
     [
       "Some refs have not been accepted by the remote:",

@@ -1,6 +1,11 @@
 import { BlockedError } from "../../auth/authenticators/user-row.ts";
 import { unavailable } from "../../core/errors.ts";
-import { type Directory, ProviderError, type Told } from "../../core/providers.ts";
+import {
+  type Directory,
+  type DirectoryEntry,
+  ProviderError,
+  type Told,
+} from "../../core/providers.ts";
 import type { Database, Reader, Store } from "../../store/port.ts";
 import { changeState } from "../users/changes.ts";
 import * as identities from "../users/identities.ts";
@@ -137,6 +142,27 @@ export async function welcome(
   if (found.state !== "ldap_blocked") return found;
   await changeState(db, byOf(directory), found, "active", now);
   return { ...found, state: "active" };
+}
+
+/**
+ * Looks for somebody from another provider in directories. Nobody is looked for who is known to come from that provider.
+ *
+ * @param uid their id at that provider
+ * @throws ProviderError if one of them can't be asked: somebody might get a second account
+ */
+export async function entryOf(
+  db: Reader,
+  directories: readonly Directory[],
+  provider: string,
+  uid: string,
+): Promise<DirectoryEntry | undefined> {
+  if ((await identities.findUser(db, { provider, extern_uid: uid })) !== undefined)
+    return undefined;
+  for (const directory of directories) {
+    const told = await directory.find(uid);
+    if (told) return { directory, told };
+  }
+  return undefined;
 }
 
 /**

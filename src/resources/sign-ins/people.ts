@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
 import type * as audit from "../../audit/log.ts";
-import type { ProviderRules, Told } from "../../core/providers.ts";
+import type { DirectoryEntry, ProviderRules, Told } from "../../core/providers.ts";
 import type { Database, Reader } from "../../store/port.ts";
 import { updateRow } from "../../store/update.ts";
 import { createAccount } from "../accounts/changes.ts";
@@ -11,6 +11,7 @@ import { changeUser } from "../users/changes.ts";
 import * as identities from "../users/identities.ts";
 import * as users from "../users/queries.ts";
 import { isAddress } from "../users/rules.ts";
+import { welcome } from "./directories.ts";
 
 /** Why nobody is signed in. */
 export type Refusal =
@@ -24,6 +25,8 @@ interface SigningIn {
   readonly db: Database;
   readonly rules: ProviderRules;
   readonly told: Told;
+  /** Who they are in a directory, if it has the provider's id of them. */
+  readonly entry?: DirectoryEntry | undefined;
   /** The client's address. */
   readonly ip: string;
   readonly now: number;
@@ -31,16 +34,21 @@ interface SigningIn {
 
 /**
  * Finds the account of somebody who has signed in at a provider, or makes it, in GitLab's order: by their identity; by the
- * `externalId` of SCIM; by an address that the provider has verified; else they get one, if the provider may make any. Then
- * their groups at the provider say whether they are administrators or external.
+ * `externalId` of SCIM; by an address that the provider has verified; by their identity in a directory; else they get one, if the
+ * provider may make any, or as the directory's if they are in one. Then their groups at the provider say whether they are administrators or external.
  *
  * @returns the account, in whatever state, or why there is none
  */
 export async function personOf(signingIn: SigningIn): Promise<users.User | Refusal> {
   const { db, rules, told } = signingIn;
   if (!isAdmitted(rules, told)) return "groups";
+  const { entry } = signingIn;
   const found = (await known(signingIn)) ?? (await newcomer(signingIn));
   if (!found) return "unknown";
+  const inDirectory = entry && { ...signingIn, rules: entry.directory, told: entry.told };
+  if (inDirectory && (await link(inDirectory, found))) {
+    await welcome(db, entry.directory, found, signingIn.now);
+  }
   await applyGroups(signingIn, found);
   return (await users.find(db, found.id)) as users.User;
 }
@@ -79,7 +87,8 @@ async function known(signingIn: SigningIn): Promise<users.User | undefined> {
   const identity = { provider: rules.name, extern_uid: told.uid };
   const owner = (await identities.findUser(db, identity)) ?? (await moved(signingIn));
   if (owner !== undefined) return users.find(db, owner);
-  const userId = (await provisioned(signingIn)) ?? (await byAddress(signingIn));
+  const userId =
+    (await provisioned(signingIn)) ?? (await byAddress(signingIn)) ?? (await byEntry(signingIn));
   const found = userId === undefined ? undefined : await users.find(db, userId);
   // Who they are at the provider is already said: it is somebody else.
   if (!found || (await hasOther(db, found.id, rules))) return undefined;
@@ -124,12 +133,28 @@ async function byAddress({ db, rules, told }: SigningIn): Promise<number | undef
   return isPerson ? found.id : undefined;
 }
 
+/** Whose account it is that somebody has by a directory. */
+async function ownerOf(db: Reader, { directory, told }: DirectoryEntry) {
+  return identities.findUser(db, { provider: directory.name, extern_uid: told.uid });
+}
+
+/** The account of who is in a directory; never an administrator's, since the provider alone says who it is. */
+async function byEntry({ db, entry }: SigningIn): Promise<number | undefined> {
+  const owner = entry && (await ownerOf(db, entry));
+  const found = owner === undefined ? undefined : await users.find(db, owner);
+  return found?.admin === 1 ? undefined : found?.id;
+}
+
 /** Characters of an e-mail address (RFC 5321). */
 const MOST_ADDRESS = 254;
 
-/** Makes an account for who has none, if the provider may; not if their address belongs to another account. */
+/** Makes an account for who has none, if the provider may; not if their address, or their place in a directory, is another account's. */
 async function newcomer(signingIn: SigningIn): Promise<users.User | undefined> {
-  const { db, rules, told, now } = signingIn;
+  const { db, entry, now } = signingIn;
+  if (entry && (await ownerOf(db, entry)) !== undefined) return undefined;
+  // Who is in a directory gets what it gives its people.
+  const rules = entry?.directory ?? signingIn.rules;
+  const told = entry?.told ?? signingIn.told;
   if (!rules.allowSingleSignOn) return undefined;
   const by = actorOf(signingIn);
   const wanted = told.username ?? told.email ?? rules.name;
@@ -151,7 +176,8 @@ async function newcomer(signingIn: SigningIn): Promise<users.User | undefined> {
     },
     now,
   );
-  await setIdentity(db, by, id, { provider: rules.name, extern_uid: told.uid }, now);
+  const identity = { provider: signingIn.rules.name, extern_uid: signingIn.told.uid };
+  await setIdentity(db, by, id, identity, now);
   return users.find(db, id);
 }
 

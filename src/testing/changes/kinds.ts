@@ -539,6 +539,18 @@ export const kinds: readonly Kind[] = [
     pick: ({ id }, { key }) => id === key,
   },
   {
+    type: "package settings",
+    rows: { package_settings: "namespace_id" },
+    find: `select x.namespace_id as key, n.full_path as place, x.maven_duplicates_allowed, x.maven_duplicate_exception_regex,
+        x.generic_duplicates_allowed, x.generic_duplicate_exception_regex, x.nuget_duplicates_allowed,
+        x.nuget_duplicate_exception_regex, x.terraform_module_duplicates_allowed, x.terraform_module_duplicate_exception_regex
+      from package_settings x join namespaces n on n.id = x.namespace_id`,
+    key: "x.namespace_id",
+    path: ({ place: where }) => `${where} (package settings)`,
+    within: place,
+    record: without("place"),
+  },
+  {
     type: "push rule",
     rows: { push_rules: "id" },
     find: `select x.id as key, ${OWNER_COLUMNS} from push_rules x ${OWNER}`,
