@@ -408,6 +408,10 @@ describe("the table of routes", () => {
         "GET /analytics/group_activity/issues_count",
         "GET /analytics/group_activity/merge_requests_count",
         "GET /analytics/group_activity/new_members_count",
+        // They find the project, group or pipeline by what was exported.
+        "GET /dependency_list_exports/:export_id",
+        "GET /dependency_list_exports/:export_id/download",
+        "POST /pipelines/:pipeline_id/dependency_list_exports",
         "GET /events",
         "GET /metadata",
         "GET /namespaces",

@@ -1,5 +1,5 @@
 import { ReportError } from "../../ci/index.ts";
-import { codeRole, findSource, type Source } from "../../core/access/source.ts";
+import { codeRole, findSource, findVisible, type Source } from "../../core/access/source.ts";
 import { forbidden, notFound, unreadable } from "../../core/errors.ts";
 import * as field from "../../core/field.ts";
 import * as param from "../../core/input.ts";
@@ -70,24 +70,23 @@ type Finding = Pick<Context, "viewer" | "now"> & {
   readonly input: { readonly export_id: number };
 };
 
-/** An export of the caller: nobody else sees it. @throws ApiError 404 */
-async function find({ db, caller, now, input }: Finding): Promise<Export> {
+/**
+ * An export of the caller, which nobody else sees, and whose dependencies it has, if the caller may still read them.
+ *
+ * @throws ApiError 403 or 404
+ */
+async function find({ db, viewer, caller, now, input }: Finding): Promise<[Export, Source]> {
   const found = await db.one<Export>(
     `select id, project_id, namespace_id, pipeline_id, export_type from dependency_list_exports
      where id = ? and user_id = ? and created_at >= ?`,
     [input.export_id, caller.id, now - KEPT],
   );
-  if (!found) throw notFound("DependencyListExport");
-  return found;
-}
-
-/** Whose dependencies they are, if the caller may still read them. @throws ApiError 403 or 404 */
-async function placeOf({ db, viewer }: Finding, wanted: Export): Promise<Source> {
-  const kind = wanted.namespace_id === null ? "project" : "group";
-  const id = wanted.namespace_id ?? wanted.project_id;
-  const source = await findSource(db, kind, String(id), viewer);
+  const kind = found?.namespace_id ? "group" : "project";
+  const id = found?.namespace_id ?? found?.project_id;
+  const source = id ? await findVisible(db, kind, String(id), viewer) : undefined;
+  if (!found || !source) throw notFound("DependencyListExport");
   if (!mayReadDependencies(source)) throw forbidden();
-  return source;
+  return [found, source];
 }
 
 const unread = (reason: string) =>
@@ -180,7 +179,7 @@ export const exportRoutes: readonly Route[] = [
     tier,
     input: one,
     presenter: shownExport,
-    handle: async (context) => rowOf(context.db, (await find(context)).id),
+    handle: async (context) => rowOf(context.db, (await find(context))[0].id),
   }),
   get(`${PATH}/:export_id/download`, {
     summary: "Download the dependencies of an export, as they are now",
@@ -189,8 +188,7 @@ export const exportRoutes: readonly Route[] = [
     input: one,
     handle: async (context) => {
       const { db, viewer, now, budget } = context;
-      const wanted = await find(context);
-      const source = await placeOf(context, wanted);
+      const [wanted, source] = await find(context);
       const headers = (type: string, ending: string) => ({
         "content-type": type,
         "content-disposition": `attachment; filename="dependencies-${wanted.id}.${ending}"`,
