@@ -660,6 +660,10 @@ const CASES: Readonly<Record<Kind, Readonly<Record<string, Case>>>> = {
       matches: ({ title }, value) => title.startsWith("Draft:") === (value === "yes"),
       args: { draft: (value: string) => value === "yes" },
     },
+    draft: {
+      values: ["true", "false"],
+      matches: ({ title }, value) => title.startsWith("Draft:") === (value === "true"),
+    },
     merge_user_id: {
       values: ["owner", "reporter"],
       rest: idOr,
