@@ -69,6 +69,12 @@ async function add(
   return addMember(change, user.id, membership);
 }
 
+/** What is answered if several people were to be added. */
+const SEVERAL = [
+  { status: "success" },
+  { status: "error", message: { ada: "Member already exists" } },
+];
+
 /** Adds several people; who can't be added is told and does not keep the others from it, as in GitLab. */
 async function addSeveral(
   change: MemberChange,
@@ -141,6 +147,7 @@ function routesOf(source: SourceKind) {
     post("", {
       summary: "Add a member; several, if their ids or names are separated by commas",
       role,
+      examples: SEVERAL,
       input: {
         user_id: param.optional(ids),
         username: param.optional(param.commaSeparated({ max: MOST_ADDED })),
