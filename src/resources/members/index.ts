@@ -73,6 +73,8 @@ async function add(
 const SEVERAL = [
   { status: "success" },
   { status: "error", message: { ada: "Member already exists" } },
+  // Any other name may be in its place.
+  { status: "error", message: {} },
 ];
 
 /** Adds several people; who can't be added is told and does not keep the others from it, as in GitLab. */
