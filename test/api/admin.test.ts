@@ -374,6 +374,7 @@ it("keeps the names that methods had before", () => {
     "fromGitlab",
     "fromGithub",
     "fromGitea",
+    "exportGitlab",
   ];
   const own = Object.values(admin)
     .flatMap((member) => (typeof member === "object" ? Object.keys(member) : []))

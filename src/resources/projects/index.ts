@@ -271,7 +271,7 @@ const forkAttributes = {
   path: param.unlessBlank(param.text()),
   description: param.clearable(param.anyText({ max: 2000 })),
   visibility: param.optional(param.choice(VISIBILITY_NAMES)),
-  branches: param.optional(param.anyText({ max: 1024 })),
+  branches: param.unlessBlank(param.text({ max: 1024 })),
   mr_default_target_self: param.optional(param.boolean()),
 };
 
