@@ -385,7 +385,10 @@ const SILENT: readonly [request: RegExp, kinds: RegExp][] = [
   // A copy has the notes of the issue that was moved.
   [/^POST .*\/move\b|^issueMove /, /^note /],
   // Hooks are told nothing of epics.
-  [/^(POST|PUT|DELETE) \/groups\/[^/]+\/(-\/)?epics\b/, /^(issue|note|emoji) /],
+  [
+    /^(POST|PUT|DELETE) \/groups\/[^/]+\/(-\/)?epics\b|^(create|update)Epic |^epic/,
+    /^(issue|note|emoji) /,
+  ],
   // A label is taken from what had it.
   [/^DELETE .*\/labels/, /^(issue|merge_request) /],
   // Labels and milestones of groups are replaced by equal ones.

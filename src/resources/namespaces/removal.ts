@@ -110,6 +110,7 @@ export const GROUP_PARTS: readonly Part[] = [
   ["protected_environments", "namespace_id", "id"],
   ["environment_grants", "group_id", "id"],
   ["group_approval_settings", "namespace_id", "id"],
+  ["package_settings", "namespace_id", "namespace_id"],
   ["dependency_list_exports", "namespace_id", "id"],
   ["scim_tokens", "namespace_id", "id"],
   ["boards", "namespace_id", "id"],
