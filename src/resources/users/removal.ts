@@ -41,6 +41,7 @@ export const USER_PARTS: readonly Part[] = [
   ["protection_grants", "user_id", "id"],
   ["draft_notes", "author_id", "id"],
   ["lfs_locks", "user_id", "id"],
+  ["dependency_list_exports", "user_id", "id"],
   ["todos", "user_id", "id"],
   ["todos", "author_id", "id"],
   ["issue_subscriptions", "user_id", "issue_id"],
