@@ -677,6 +677,16 @@ describe("more than one member", () => {
       ["bob", 30],
       ["cleo", 20],
     ]);
+    const odd = { username: "__proto__,nobody", access_level: 77 };
+    expect(JSON.parse((await call(`POST ${at}/members`, { json: odd })).text)).toMatchObject({
+      status: "error",
+      message: Object.fromEntries([["__proto__", "404 User Not Found"]]),
+    });
+    const wrongLevel = { username: "dora,ann", access_level: 77 };
+    expect((await call(`POST ${at}/members`, { json: wrongLevel })).json.message).toEqual({
+      dora: "is not included in the list",
+      ann: "Member already exists",
+    });
     const one = await call(`POST ${at}/members`, { json: { username: "dora", access_level: 10 } });
     expect([one.status, one.json.username]).toEqual([201, "dora"]);
     for (const wrong of [{}, { user_id: "x" }, { user_id: "1,x" }, { user_id: "," }]) {

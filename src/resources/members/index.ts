@@ -77,23 +77,32 @@ const SEVERAL = [
   { status: "error", message: {} },
 ];
 
+/** What is wrong, in one text. */
+function problemIn({ body }: ApiError): string {
+  const [said] = Object.values(body) as unknown[];
+  if (typeof said !== "object" || said === null) return String(said);
+  return Object.values(said).flat().join(", ");
+}
+
 /** Adds several people; who can't be added is told and does not keep the others from it, as in GitLab. */
 async function addSeveral(
   change: MemberChange,
   wanted: readonly (number | string)[],
   membership: Membership,
 ): Promise<Json> {
-  const message: Record<string, string> = {};
+  const problems: [wanted: number | string, problem: string][] = [];
   for (const one of wanted) {
     try {
       await add(change, one, membership);
     } catch (error) {
       if (!(error instanceof ApiError)) throw error;
-      message[one] = String(Object.values(error.body)[0]);
+      problems.push([one, problemIn(error)]);
     }
   }
   return new Json(
-    Object.keys(message).length > 0 ? { status: "error", message } : { status: "success" },
+    problems.length > 0
+      ? { status: "error", message: Object.fromEntries(problems) }
+      : { status: "success" },
   );
 }
 
