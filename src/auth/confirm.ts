@@ -28,7 +28,7 @@ export async function confirmPassword(
 const RECENT = 10 * 60_000;
 
 /**
- * {@link confirmPassword}; who has no password here, since they sign in elsewhere, must have signed in a moment ago.
+ * {@link confirmPassword}; users without a password here, who sign in elsewhere, must have signed in a moment ago.
  *
  * @throws ApiError 429 after too many failures
  */

@@ -16,7 +16,7 @@ export interface Account {
 const NO_PERSON = `exists (select 1 from resource_bots b where b.user_id = users.id)
   or exists (select 1 from service_accounts a where a.user_id = users.id)`;
 
-/** A user's account by user name or e-mail address, ignoring case, or `undefined`. Who is no person has no password there. */
+/** A user's account by user name or e-mail address, ignoring case, or `undefined`. Bots have no password in it. */
 export async function findByLogin(db: Reader, login: string): Promise<Account | undefined> {
   const column = login.includes("@") ? "email" : "username";
   return db.one<Account>(

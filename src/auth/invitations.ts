@@ -23,7 +23,7 @@ export async function create(
   return secret;
 }
 
-/** The user a password link belongs to, or `undefined`: who is deactivated can sign in, too. @param secret the secret in the link */
+/** The user a password link belongs to, or `undefined`: deactivated users can sign in, too. @param secret the secret in the link */
 export async function findUser(
   db: Reader,
   secret: string,

@@ -13,8 +13,8 @@ const WINDOW = 10 * 60_000;
 
 /**
  * Checks a user name or e-mail address and a password, before the transaction opens. Attempts are counted per account and
- * per address first; an unknown account, or one without a password, takes as long as a wrong password. Who is not known by a
- * password of this server may be by one of an LDAP server, if they have signed in with it before.
+ * per address first; an unknown account, or one without a password, takes as long as a wrong password. A user whose
+ * password is not one of this server may have one of an LDAP server, if they have signed in with it before.
  *
  * Addresses where the account is signed in are counted separately, so strangers can't lock its owner out there.
  *

@@ -91,7 +91,7 @@ function generateFirst(secrets: Secrets): Promise<MadeKey> {
   return kept.made;
 }
 
-/** The first keys that are being made: who needs one meanwhile waits for it. */
+/** The first keys that are being made: callers that need one meanwhile wait for it. */
 const making = new WeakMap<Store, Promise<void>>();
 
 /** Makes the first key of a database; if several processes do so, one of them counts. */

@@ -221,6 +221,7 @@ const blamePage: Route = projectPage({
   },
 });
 
+/** A commit in a list: its title, who has written it and when. */
 export const commitRow = (commit: Shown): Html =>
   row(
     html`<a href="${commit.web_url}">${commit.title}</a>`,

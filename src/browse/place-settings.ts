@@ -10,10 +10,13 @@ import type { PlaceKind } from "./lists.ts";
 import { at, button, LEVELS, placeOf, row, tag } from "./parts.ts";
 import { type SettingKind, secretOf, settingsPages } from "./settings.ts";
 
+/** A setting that is on or off. */
 export const flag = (name: string, label: string, hint?: string): FormField => ({
   ...{ name, label, kind: "flag" },
   ...(hint !== undefined && { hint }),
 });
+
+/** The name of something that a page of settings lists. */
 export const NAME: FormField = { name: "name", label: "Name" };
 const DESCRIPTION: FormField = {
   name: "description",
@@ -24,6 +27,8 @@ const EXPIRES: FormField = {
   ...{ name: "expires_at", label: "Expires on", kind: "date", isOptional: true },
   hint: "From that day on it is refused; if empty, never",
 };
+
+/** The visibility of a group or project. */
 export const VISIBILITY: FormField = {
   ...{ name: "visibility", label: "Who sees it", kind: "one" },
   among: () => [
@@ -40,6 +45,8 @@ const scopes = (all: readonly string[], meaning?: (scope: string) => string): Fo
 /** When something stops to work. */
 const until = ({ expires_at }: Shown): string =>
   expires_at ? `expires ${String(expires_at).slice(0, 10)}` : "never expires";
+
+/** Facts about something in one line, without those that do not hold. */
 export const parts = (...all: readonly (string | false | null | undefined)[]): string =>
   all.filter(Boolean).join(" · ");
 

@@ -27,6 +27,7 @@ export const PLACES = [
   { page: groupPage, of: "group", at: "/groups/:id" },
 ] as const;
 
+/** The address of the group or project of a page, with the mount's. */
 export const baseOf = (place: Shown, { view }: Visit) => mountOf(view) + placeOf(place).address;
 
 /** From when to when something lasts, as far as that is known. */

@@ -113,6 +113,7 @@ export class Entry {
   }
 }
 
+/** Whether a value is a list of texts only. */
 export function areStrings(value: Value | undefined): value is readonly string[] {
   return isList(value) && value.every(isText);
 }

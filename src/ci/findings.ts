@@ -5,7 +5,7 @@ export class Findings {
 
   /** @param place the path of keys, as `jobs:test:needs` */
   error(place: string, message: string): undefined {
-    // Who sends a thousand mistakes is told of the first ones.
+    // Of a thousand mistakes, the first ones are told.
     if (this.errors.length < MAX_MESSAGES) this.errors.push(`${place} ${message}`);
   }
 

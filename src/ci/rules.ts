@@ -16,14 +16,19 @@ export interface RuleKind {
   readonly when: readonly string[];
 }
 
+/** What `rules` of a job may contain. */
 export const JOB_RULES: RuleKind = {
   keys: KEYWORDS.rules,
   when: ["on_success", "on_failure", "always", "never", "manual", "delayed"],
 };
+
+/** What `workflow:rules` may contain. */
 export const WORKFLOW_RULES: RuleKind = {
   keys: KEYWORDS["workflow:rules"],
   when: ["always", "never"],
 };
+
+/** What `include:rules` may contain. */
 export const INCLUDE_RULES: RuleKind = {
   keys: KEYWORDS["include:rules"],
   when: ["always", "never"],

@@ -45,6 +45,8 @@ export type Expression =
       readonly left: Expression;
       readonly right: Expression;
     };
+
+/** The operators of expressions. */
 export type Operator = "==" | "!=" | "=~" | "!~" | "&&" | "||";
 
 /** A variable by its key and value, as rules read it. */

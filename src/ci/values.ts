@@ -18,6 +18,8 @@ export type Value =
   | readonly Value[]
   | ReadonlyMap<string, Value>
   | Reference;
+
+/** A mapping of a configuration, in the order in which it was written. */
 export type Mapping = ReadonlyMap<string, Value>;
 
 /** `!reference [job, key, …]`: stands for the value at a path of the configuration. */
@@ -29,6 +31,7 @@ export class Reference {
   }
 }
 
+/** Whether a value is a mapping. */
 export function isMapping(value: Value | undefined): value is Mapping {
   return value instanceof Map;
 }
@@ -40,6 +43,7 @@ export function valueOfJson(json: Json): Value {
   return new Map(Object.entries(json).map(([key, value]) => [key, valueOfJson(value)]));
 }
 
+/** Whether a value is a list. */
 export function isList(value: Value | undefined): value is readonly Value[] {
   return Array.isArray(value);
 }
@@ -48,6 +52,7 @@ export function isList(value: Value | undefined): value is readonly Value[] {
 export const MAX_SIZE = 4 * 1024 * 1024;
 export const NODE_SIZE = 8;
 
+/** GitLab's error for a configuration that is larger than {@link MAX_SIZE} or too deep. */
 export const TOO_BIG = "The parsed YAML is too big";
 
 /** The sizes of values: each is reckoned once, and refused if too big. */

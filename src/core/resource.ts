@@ -382,6 +382,7 @@ interface SourceSpec<A extends Attributes, Db extends Reader, P, Who extends Acc
   whenArchived?: "refuse" | "allow";
 }
 
+/** The methods that routes can have. */
 export type Method = "GET" | "POST" | "PUT" | "PATCH" | "DELETE";
 
 /** The kinds of records a path can begin with. */

@@ -19,7 +19,7 @@ export interface PushPlace extends Place {
 }
 
 /**
- * Finds the project of a repository: who may fetch from it may download its objects, and who may push to it may upload
+ * Finds the project of a repository: callers who may fetch from it may download its objects, and those who may push may upload
  * some. Wikis have none.
  *
  * @param path that of the repository, with `.git`

@@ -110,7 +110,7 @@ export function authorizationEndpoint(flows: Flows): Resource {
     routes: [
       get(PATH, {
         summary: "Ask the user to authorize an application",
-        // Who may not be asked to sign in is sent back without it.
+        // Callers who may not be asked to sign in are sent back without it.
         access: "anyone",
         input,
         // A reading route can't write, so a consent given before is redirected here at once.

@@ -50,9 +50,9 @@ export interface OpenIdOptions {
   groupsClaim?: string;
   /** Only who is in one of these groups may sign in. */
   requiredGroups?: readonly string[];
-  /** Who is in one of these groups is an administrator; who is in none of them is not. */
+  /** Members of one of these groups are administrators; members of none of them are not. */
   adminGroups?: readonly string[];
-  /** Who is in one of these groups is external; who is in none of them is not. */
+  /** Members of one of these groups are external; members of none of them are not. */
   externalGroups?: readonly string[];
   /** Whether the provider's own second factor is enough. Default false. */
   allowBypassTwoFactor?: boolean;

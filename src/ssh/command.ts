@@ -3,6 +3,8 @@ import { OWN, type Own } from "./own.ts";
 
 /** What clients ask for by the name of a program. */
 const PROGRAMS = ["git-upload-pack", "git-receive-pack", "git-upload-archive"] as const;
+
+/** The programs that clients run over SSH. */
 export type Program = (typeof PROGRAMS)[number];
 
 /** The service of Git whose rights a program needs. */

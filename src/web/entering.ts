@@ -40,7 +40,7 @@ export async function enter(
   });
 }
 
-/** Whether a user may sign in: who is deactivated becomes active by it. */
+/** Whether a user may sign in: deactivated users become active by it. */
 export const maySignIn = ({ state }: { readonly state: string }) =>
   state === "active" || state === "deactivated";
 

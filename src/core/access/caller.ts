@@ -2,8 +2,8 @@ import { insufficientScope } from "../errors.ts";
 import type { DeployScope, Scope } from "../scopes.ts";
 
 /**
- * The states an account can be put into: only active users are let in. Who is deactivated becomes active by signing in; of who
- * is banned, others don't see the issues, merge requests and notes either; who is `ldap_blocked` has gone from an LDAP server.
+ * The states an account can be put into: only active users are let in. Deactivated users become active by signing
+ * in; others don't see the issues, merge requests and notes of banned users; `ldap_blocked` users have gone from an LDAP server.
  */
 export const USER_STATES = [
   "active",

@@ -18,7 +18,7 @@ export const VISIBILITY_NAMES = Object.keys(VISIBILITIES) as Visibility[];
 export const BEING_DELETED = -1;
 /**
  * The level of the hidden projects that have the epics and wikis of groups (docs/decisions/0104): nobody may read these projects, nor
- * see them in lists; who may read their epics is decided by the group. See {@link visibleHomes}.
+ * see them in lists; the group decides who may read their epics. See {@link visibleHomes}.
  */
 export const OF_HOMES = -2;
 

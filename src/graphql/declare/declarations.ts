@@ -48,6 +48,7 @@ export interface Arg<T> {
   readonly of?: T;
 }
 
+/** Arguments, or the fields of an input object, by their names. */
 export type Args = Readonly<Record<string, Arg<unknown>>>;
 
 /** What a handler gets for arguments: required ones and those with a default are never `undefined`. */
@@ -149,6 +150,7 @@ export interface UnionType {
   readonly types: readonly string[];
 }
 
+/** A type that a module declares. */
 export type NamedType =
   | RowType
   | ValueType
@@ -259,6 +261,7 @@ export interface ChildrenField extends FieldCommon {
   query(args: never, context: GraphContext, needed: readonly Value[]): Awaitable<ChildQuery>;
 }
 
+/** A field of a type of rows or values. */
 export type OutputField = LeafField | ComputedField | PropertyField | LoadedField | ChildrenField;
 export type OutputFields = Readonly<Record<string, OutputField>>;
 

@@ -490,6 +490,8 @@ const RARE: readonly IntegrationEvent[] = [
   "incident_events",
   "vulnerability_events",
 ];
+
+/** The events that an integration is told of until somebody chooses others, as the number in its row. */
 export const INITIAL_EVENTS = INTEGRATION_EVENTS.reduce(
   (mask, event, bit) => (RARE.includes(event) ? mask : mask | (1 << bit)),
   0,

@@ -89,6 +89,7 @@ function actionsOf(kind: SourceKind) {
   };
 }
 
+/** What mutations about boards perform. */
 export const ACTIONS = { group: actionsOf("group"), project: actionsOf("project") };
 
 const optionalId = param.optional(param.integer());

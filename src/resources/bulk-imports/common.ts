@@ -160,7 +160,7 @@ const VARIABLE = v.object({
   description: v.optional(v.nullable(v.pipe(v.string(), v.maxLength(255))), null),
 });
 
-/** Brings CI/CD variables whose values are shown. Those that are masked are not taken: who reads them here may be others. */
+/** Brings CI/CD variables whose values are shown. Masked ones are not taken: other people may read them here. */
 export const bringVariables = (bringing: Bringing) =>
   bringing.list(
     "variables",
@@ -199,7 +199,7 @@ export const bringVariables = (bringing: Bringing) =>
 
 const variableKey = ({ key, environment_scope }: Told) => `${environment_scope ?? "*"} ${key}`;
 
-/** Brings webhooks, without their secrets and switched off: who gets them must be told by somebody here. */
+/** Brings webhooks, without their secrets and switched off: somebody here must decide where they may be sent. */
 export const bringHooks = (bringing: Bringing) =>
   bringing.list("hooks", `${bringing.path}/hooks`, {}, async (told) => {
     const { place, running } = bringing;

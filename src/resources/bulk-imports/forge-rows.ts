@@ -372,7 +372,7 @@ export function approvalsOf(reviews: readonly Told[]): Told[] {
     .map((review) => ({ user: personIn(review["user"]), approved_at: review["submitted_at"] }));
 }
 
-/** Who was asked to review, and who has. */
+/** The people who were asked to review, and those who have. */
 export function reviewersOf(told: Told, reviews: readonly Told[]): Told[] {
   const approved = new Set(approvalsOf(reviews).map(({ user }) => toldIn(user)["id"]));
   const author = personIn(told["user"])?.["id"];

@@ -125,7 +125,7 @@ class Forge {
     return this.#milestones;
   }
 
-  /** Who is somebody here, of those whom answers name. */
+  /** The accounts here of the people whom answers name. */
   async #isHere(...answers: (readonly Told[])[]): Promise<IsHere> {
     const people = await this.#bringing.running.people.in(answers.map(peopleIn));
     return ({ id }) => people.has(id as number);

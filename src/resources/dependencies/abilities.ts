@@ -4,7 +4,7 @@ import { hasCodeRole, type Source } from "../../core/access/source.ts";
 /** Whether the caller may see the vulnerabilities of a project's dependencies. */
 export const mayReadVulnerabilities = (project: Source): boolean => hasRole(project, "developer");
 
-/** Who may list the dependencies of a group: who sees the vulnerabilities of all of its projects. */
+/** Who may list the dependencies of a group: callers who see the vulnerabilities of all of its projects. */
 export const GROUP_ROLE = "developer";
 
 /** Whether the caller may still read what they have asked to export. */

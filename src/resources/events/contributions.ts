@@ -7,7 +7,7 @@ import { EVENTS, visibleEvents } from "./list.ts";
 const DAY = 86_400_000;
 /** The days that are counted: whole weeks, more than a year. */
 const DAYS = 371;
-/** So many of the newest events are counted: who has more is seen to be busy anyway. */
+/** So many of the newest events are counted: a calendar with more looks full anyway. */
 const MOST = 5000;
 
 /** How much somebody did. */

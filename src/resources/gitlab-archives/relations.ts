@@ -22,7 +22,7 @@ export interface Here {
 
 type Tables = Readonly<Record<string, ArchivedTable>>;
 
-/** Who is somebody here: what others have written says who they are. */
+/** The authors who have an account here: what others have written names its author. */
 export class People {
   readonly #namesHere: Here["namesHere"];
   readonly #ids = new Set<unknown>();

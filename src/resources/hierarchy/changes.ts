@@ -209,4 +209,6 @@ const placeRouteOf = (type: IssuableType): Route =>
 
 /** {@link placeRouteOf} issues, and epics. */
 export const placeRoute = placeRouteOf(ISSUE);
+
+/** {@link placeRoute} for epics. */
 export const placeEpicRoute = placeRouteOf(EPIC);

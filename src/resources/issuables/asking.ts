@@ -10,7 +10,7 @@ const MOST_ASKED = 100;
 
 /**
  * Gives a todo to those whose approval a rule of a merge request asks for and lacks, unless it is a draft: not to code
- * owners, the caller, or anybody whose approval would not count. Who has a todo about it already gets no other.
+ * owners, the caller, or anybody whose approval would not count. People who have a to-do item about it already get no other.
  */
 export async function askApprovers(
   { db, source, caller, viewer, tier, now }: Writing,

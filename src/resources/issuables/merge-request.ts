@@ -81,7 +81,7 @@ const fields = {
   approvals_before_merge: field.constant(null),
 };
 
-/** Whether nothing of its author was merged into the project before, who is no reporter there. */
+/** Whether its author is no reporter of the project and nothing of theirs was merged there before. */
 const IS_FIRST = `case when exists (select 1 from merge_requests o
     where o.author_id = mr.author_id and o.project_id = mr.project_id and o.state = 'merged')
   or exists (select 1 from members me where me.user_id = mr.author_id and me.access_level >= ${ROLES.reporter}

@@ -193,7 +193,7 @@ export async function peopleOf(
 
 type Role = "assignees" | "reviewers";
 
-/** Replaces the assignees or reviewers by others; who is among both stays as they are. */
+/** Replaces the assignees or reviewers by others; people in both lists stay as they are. */
 export async function replacePeople(
   db: Database,
   { column, prefix }: IssuableType,

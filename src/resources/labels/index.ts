@@ -216,6 +216,7 @@ const changeOf = (source: SourceKind) =>
       change(context, await findLabel(context, context.input.label_id), context.input),
   });
 
+/** The route that changes a label, which pages perform, too. */
 export const changeLabel = { group: changeOf("group"), project: changeOf("project") };
 
 async function remove(

@@ -142,7 +142,7 @@ function membersIn(
       values: [viewer.today, ...named.flatMap(({ values }) => values)],
     },
     where: all([
-      // Who is invited by a group is seen by who sees that: see `visibleLinks`.
+      // Members by an invited group are seen by callers who see the invitation: see `visibleLinks`.
       viewer.caller ? any([seen, { sql: "m.group_id is not null", values: [] }]) : seen,
       search ? searched(search, viewer.caller) : undefined,
       among("m.access_level", accessLevels),

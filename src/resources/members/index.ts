@@ -84,7 +84,7 @@ function problemIn({ body }: ApiError): string {
   return Object.values(said).flat().join(", ");
 }
 
-/** Adds several people; who can't be added is told and does not keep the others from it, as in GitLab. */
+/** Adds several people; those who can't be added are named in the answer, and the others are added all the same, as in GitLab. */
 async function addSeveral(
   change: MemberChange,
   wanted: readonly (number | string)[],

@@ -21,7 +21,7 @@ interface Ends {
 
 /**
  * Whether those who may merge a merge request may push to its source branch, if a request says it. As in GitLab, that is for
- * who may push there to say, and only for forks; neither project is private, and the branch is not protected.
+ * those who may push there to decide, and only for forks; neither project is private, and the branch is not protected.
  *
  * @returns `undefined` if nothing is to change
  */

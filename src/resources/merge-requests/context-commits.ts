@@ -96,7 +96,7 @@ export const contextCommitRoutes: readonly Route[] = [
     input: named,
     examples: [[EXAMPLE]],
     prepare: async ({ merge_request_iid, commits }, preparing) => {
-      // Who may not see the merge request learns nothing of commits.
+      // Callers who may not see the merge request learn nothing of commits.
       await openCode(preparing, merge_request_iid);
       const opened = await openRepository(preparing, commits);
       const numbers = await commitsNamed(opened, commits);

@@ -39,7 +39,7 @@ const car = presenter({
   duration: wholeSeconds("mt.created_at", "mt.merged_at"),
 });
 
-/** Pipelines of forks are not shown: who reads the project need not read these. */
+/** Pipelines of forks are not shown: readers of the project may not be allowed to read the fork. */
 const CARS = `merge_train_cars mt join projects p on p.id = mt.project_id
   join merge_requests mr on mr.id = mt.merge_request_id left join users u on u.id = mt.user_id
   left join pipelines pl on pl.project_id = mt.project_id

@@ -18,6 +18,8 @@ const LANES = 2;
 const INTERVAL = 1000;
 /** Milliseconds that one update may take. */
 export const LIMIT = 600_000;
+
+/** The error of an update that takes longer than {@link LIMIT}. */
 export const TOO_SLOW = "the update took longer than ten minutes";
 /** Updates that fail before a mirror waits longer, and the first pause between them in milliseconds. */
 export const TRIES = 3;

@@ -34,6 +34,8 @@ export const FLAGS = [
   "new_epic",
 ] as const;
 export type Flag = (typeof FLAGS)[number];
+
+/** The event flags of somebody's settings. */
 export type Flags = Partial<Record<Flag, boolean>>;
 
 /** A user's settings: stored, or the defaults. */

@@ -20,7 +20,7 @@ const GIBIBYTE = 1024 ** 3;
 const project = routes({ source: "project", path: "/packages", features: ["package_registry"] });
 const group = routes({ source: "group", path: "/packages" });
 
-/** Who may read the code may read the packages. */
+/** Callers who may read the code may read the packages. */
 const reading = {
   access: "anyone",
   jobTokens: true,

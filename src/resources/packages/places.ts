@@ -16,7 +16,7 @@ export const open = { access: "anyone", basicAuth: true, jobTokens: true } as co
 /** Who may read packages in a group. */
 export const reading = { ...open, deployTokens: "read_package_registry" } as const;
 
-/** Who may read the packages of a project: who may read the code. */
+/** Callers who may read the code of a project may read its packages. */
 export const readingProject = { ...reading, role: codeRole } as const;
 
 /** Who may publish packages in a project. */

@@ -47,7 +47,7 @@ export function elsewhereOf(reading: Reading, parent?: number): Elsewhere {
     component: async (path, wanted, isPublic) => {
       const version = await versionOf(db, path, wanted);
       if (version === undefined) {
-        // Who may not see the project is not told what it has.
+        // Callers who may not see the project are not told what it has.
         return (await commitAt(path, "HEAD", isPublic)) === "project" ? "project" : "latest";
       }
       const commit = await commitAt(path, version.name, isPublic);

@@ -16,7 +16,7 @@ interface WantedChange {
   readonly to: string | undefined;
   /** Whether commits are lost by it. */
   readonly isForced: boolean;
-  /** Whether a protected branch has the commit already: who may merge into a new branch may create it of such a one. */
+  /** Whether a protected branch has the commit already: users who may merge into a new branch may create it from such a commit. */
   readonly isMerged?: boolean;
 }
 

@@ -49,6 +49,8 @@ const milestoneFields = {
     ),
   }),
 };
+
+/** A milestone of a release. */
 export const milestone = presenter(milestoneFields);
 
 /** What a statement selects of a release `r`, its project `p` and its author `u`. */
@@ -65,6 +67,8 @@ const stored = {
   project_path: field.text("p.full_path"),
   project: field.text("p.path"),
 };
+
+/** What of a release is stored: the beginning of a row of {@link release}. */
 export const storedRelease = presenter(stored);
 
 /** The archives of a release's code. */
@@ -154,6 +158,8 @@ export const release = presenter({
     self: page((tag) => `/releases/${encodeURIComponent(tag)}`),
   }),
 });
+
+/** Creates a row of {@link release} from its values. */
 export const releaseRow = rowMaker(release);
 
 /** How many archives of the code a release has. */

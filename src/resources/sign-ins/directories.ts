@@ -22,9 +22,9 @@ const byOf = ({ name }: Directory) => ({ id: null, name, ip: "" });
 
 /**
  * Makes what is asked about each caller: whether the LDAP server that they come from still knows them. It asks the server at
- * most hourly for each of them; who is gone is blocked.
+ * most hourly for each of them; those who are gone are blocked.
  *
- * @returns throws BlockedError for who is gone, ApiError 503 while the server does not answer
+ * @returns throws BlockedError for somebody who is gone, ApiError 503 while the server does not answer
  */
 export function standingIn(
   directories: readonly Directory[],
@@ -75,8 +75,8 @@ export function standingIn(
 const AT_ONCE = 500;
 
 /**
- * Asks directories about everybody who is active and was not asked about within the hour: who is gone is blocked, also if
- * they do not use the server. A directory that does not answer is asked no further.
+ * Asks directories about everybody who is active and was not asked about within the hour: those who are gone are blocked,
+ * also if they do not use the server. A directory that does not answer is asked no further.
  */
 export async function checkAll(
   directories: readonly Directory[],
@@ -166,8 +166,8 @@ export async function entryOf(
 }
 
 /**
- * What a directory has told about somebody, with what it called them before: who has their address and is not in the directory
- * any more by the name they had has moved in it.
+ * What a directory has told about somebody, with what it called them before: an account here with their address, which
+ * the directory no longer knows by its old name, is of somebody who has moved in it.
  *
  * @throws ProviderError if the server can't be asked
  */

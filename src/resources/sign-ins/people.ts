@@ -152,7 +152,7 @@ const MOST_ADDRESS = 254;
 async function newcomer(signingIn: SigningIn): Promise<users.User | undefined> {
   const { db, entry, now } = signingIn;
   if (entry && (await ownerOf(db, entry)) !== undefined) return undefined;
-  // Who is in a directory gets what it gives its people.
+  // People in a directory get what it gives to its people.
   const rules = entry?.directory ?? signingIn.rules;
   const told = entry?.told ?? signingIn.told;
   if (!rules.allowSingleSignOn) return undefined;

@@ -69,7 +69,7 @@ interface Arriving {
 
 /**
  * Signs somebody up: they get an account, or a mail with a link by which they get it. Whose address has an account already gets
- * a mail that says so: who signs up learns nothing of it.
+ * a mail that says so: the person who signs up learns nothing of it.
  *
  * @returns whether the user name was still free
  */

@@ -22,6 +22,7 @@ const TEXTS = {
   to_content: ["s.to_content", "string"],
 } as const;
 
+/** A suggestion of a note. */
 export const suggestionFields: field.Fields = Object.fromEntries(
   Object.entries(TEXTS).map(([name, [sql, type]]) => [name, field.json(sql, type)]),
 );

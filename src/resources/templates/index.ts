@@ -120,7 +120,7 @@ type TypeName = (typeof TYPES)[number];
 const project = routes({ source: "project", path: "/templates" });
 
 const type = { type: param.choice(TYPES) };
-/** Who may read the code may read the templates, and everybody those for issues. */
+/** Callers who may read the code may read the templates, and everybody those for issues. */
 const readable = {
   access: "anyone",
   role: ({ source, input }: Asked) => (input.type === "issues" ? undefined : codeRole({ source })),

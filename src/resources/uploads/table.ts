@@ -1,7 +1,7 @@
 import { owning } from "../../files/table.ts";
 import type { Migration } from "../../store/migrate.ts";
 
-/** Files that were uploaded to projects, for texts to refer to. Who knows an address may read the file. */
+/** Files that were uploaded to projects, for texts to refer to. Everybody who knows an address may read the file. */
 export const migrations: Migration[] = [
   {
     id: "20261123-10-uploads",

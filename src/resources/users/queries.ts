@@ -338,7 +338,7 @@ export async function insert(db: Database, user: NewUser, now: number): Promise<
 
 /**
  * Changes whether an account can be used. While it can't be, its sessions and tokens get 403; afterwards its user has to sign
- * in again. Who is deactivated can do so at once, hence without a session that is refused.
+ * in again. Deactivated users can do so at once, hence without a session that is refused.
  */
 export async function setState(
   db: Database,

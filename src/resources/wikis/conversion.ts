@@ -265,7 +265,7 @@ class Conversion {
   }
 }
 
-/** Who has changed what no version says. */
+/** The authors of changes that no version names. */
 const NOBODY: Signature = { name: "", email: "", time: 0, zone: 0 };
 
 /** A slug without names that Git forbids, such as `.git`. */

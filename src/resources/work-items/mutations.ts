@@ -79,6 +79,7 @@ const rareWidgets = {
   ),
 } satisfies Args;
 
+/** On which side of another work item one is put. */
 export const RELATIVE = enumeration<"before" | "after">(
   "RelativePositionType",
   "Where a work item is moved.",
