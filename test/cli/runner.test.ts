@@ -12,6 +12,7 @@ import {
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { startTestServer, type TestServer } from "../../src/testing.ts";
+import { repeats } from "../forms.ts";
 import { type Answer, waitFor } from "../helpers.ts";
 import { environment, newFolder, program, root, run } from "./helpers.ts";
 
@@ -224,6 +225,44 @@ exec env --ignore-environment PATH="$PATH" "$@"
       expect(lines).toContain(part);
     }
     expect(lines).not.toContain("tcp://dind");
+  });
+
+  it("does many jobs at once, of which some are canceled", async () => {
+    const [working, hanging] = [repeats(8, 40), repeats(2, 10)];
+    const met = join(folder.path, "met");
+    mkdirSync(met);
+    const { jobs, own } = await pipelineOf(
+      yaml({
+        work: {
+          parallel: working,
+          // None ends before all have begun.
+          script: [
+            `touch ${met}/$CI_NODE_INDEX; until set -- ${met}/*; [ $# = ${working + hanging} ]; do sleep 0.3; done`,
+            "for line in $(seq 500); do echo $CI_NODE_INDEX: $line; done",
+            "echo $CI_NODE_INDEX > own.txt",
+          ],
+          artifacts: { paths: ["own.txt"] },
+        },
+        hang: { parallel: hanging, script: [`touch ${met}/hang-$CI_NODE_INDEX; sleep 600`] },
+      }),
+    );
+    const ended = runAll("--concurrent", String(working + hanging));
+    await waitFor(async () => readdirSync(met).length === working + hanging);
+    const begun = Object.entries(await jobs());
+    const hung = begun.filter(([name]) => name.startsWith("hang"));
+    await Promise.all(hung.map(([, { id }]) => call("POST", `${own}/jobs/${id}/cancel`)));
+    expect((await ended).code).toBe(0);
+    const statuses = Object.entries(await jobs()).map(([name, { status }]) => [name, status]);
+    expect(statuses).toEqual(
+      begun.map(([name]) => [name, name.startsWith("hang") ? "canceled" : "success"]),
+    );
+    for (const [name, { id }] of begun.filter(([name]) => name.startsWith("work"))) {
+      const number = /\d+/.exec(name)?.[0];
+      const log: string = await call("GET", `${own}/jobs/${id}/trace`);
+      const lines = Array.from({ length: 500 }, (_, at) => `${number}: ${at + 1}\n`);
+      expect(log).toContain(lines.join(""));
+      expect(await call("GET", `${own}/jobs/${id}/artifacts/own.txt`)).toBe(`${number}\n`);
+    }
   });
 
   it("ends a job that takes too long, with all that it has started", async () => {
