@@ -1,4 +1,5 @@
 import type { Budget } from "../turns/budget.ts";
+import { objectsIn } from "./json-objects.ts";
 import { ReportError } from "./xml.ts";
 
 /** What is wrong with a line, by a report in Code Climate's format. */
@@ -29,48 +30,12 @@ export async function readQuality(
   problems: Map<string, Problem>,
   budget: Budget,
 ): Promise<void> {
-  for await (const item of itemsOf(text, budget)) {
+  const how = { areListed: true, most: MOST_LENGTH, malformed };
+  for await (const item of objectsIn(text, how, budget)) {
     const problem = problemOf(item);
     if (!budget.spend("problems", 1)) throw malformed("the reports have too many problems");
     problems.set(problem.fingerprint, problem);
   }
-}
-
-/** The objects of a list, each as text. @throws ReportError if it is none */
-async function* itemsOf(text: AsyncIterable<string>, budget: Budget): AsyncGenerator<string> {
-  let [depth, item, isText, isEscaped] = [0, "", false, false];
-  let state: "before" | "item" | "between" | "after" = "before";
-  for await (const part of text) {
-    let start = 0;
-    for (let at = 0; at < part.length; at += 1) {
-      const sign = part[at] as string;
-      if (depth > 1) {
-        if (isText) {
-          if (isEscaped) isEscaped = false;
-          else if (sign === "\\") isEscaped = true;
-          else if (sign === '"') isText = false;
-        } else if (sign === '"') isText = true;
-        else if (sign === "{" || sign === "[") depth += 1;
-        else if (sign === "}" || sign === "]") depth -= 1;
-        if (depth > 1) continue;
-        yield item + part.slice(start, at + 1);
-        [item, state] = ["", "between"];
-        if (budget.isDue) await budget.pause();
-        continue;
-      }
-      if (/\s|\uFEFF/.test(sign)) continue;
-      if (state === "before" && sign === "[") [depth, state] = [1, "item"];
-      else if (sign === "{" && state === "item") [depth, start] = [2, at];
-      else if (sign === "," && state === "between") state = "item";
-      else if (sign === "]" && (state === "item" || state === "between")) {
-        [depth, state] = [0, "after"];
-      } else throw malformed(`unexpected ${JSON.stringify(sign)}`);
-    }
-    if (depth > 1) item += part.slice(start);
-    if (item.length > MOST_LENGTH) throw malformed("a problem is too long");
-    if (budget.isDue) await budget.pause();
-  }
-  if (state !== "after") throw malformed("unexpected end");
 }
 
 interface Place {

@@ -5,10 +5,18 @@ export { isCron, isTimeZone, lastRun, nextRun } from "./cron.ts";
 export { DotenvError, readDotenv } from "./dotenv.ts";
 export { durationOf } from "./durations.ts";
 export { RUNNER_FAILURES } from "./failures.ts";
+export { objectsIn } from "./json-objects.ts";
 export { readJunit, TEST_STATUSES, TestSuite } from "./junit.ts";
 export { LineCoverage, readCoverage } from "./line-coverage.ts";
 export { groupNameOf, suiteNameOf } from "./names.ts";
 export { COVERAGE_FORMATS, type CoverageFormat, REPORT_KINDS } from "./report-kinds.ts";
+export {
+  FINDING_SEVERITIES,
+  readFindings,
+  SECURITY_REPORTS,
+  type SecurityFinding,
+  type SecurityReport,
+} from "./security-reports.ts";
 export { compositeStatus, type JobState, type JobStatus, startable } from "./status.ts";
 export type * from "./types.ts";
 export { DEFAULT_LIMITS, PIPELINE_SOURCES } from "./types.ts";

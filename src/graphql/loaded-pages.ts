@@ -1,6 +1,7 @@
 import type { Awaitable, Value } from "../store/port.ts";
 import { cursorOf, placeOf } from "./cursor.ts";
 import {
+  type Args,
   type GraphContext,
   GraphError,
   type LoadedField,
@@ -50,25 +51,28 @@ export const listOf = (values: readonly unknown[]): LoadedList => ({
 /**
  * Pages of values that are loaded for all rows of a level: at most a hundred values each.
  *
- * @param load gets the rows' keys and the context; the pages of keys without a list are empty
+ * @param load gets the rows' keys, the context and the arguments; the pages of keys without a list are empty
+ * @param args besides those of pages
  */
-export const loadedConnection = (
+export const loadedConnection = <A extends Args>(
   of: ValueType,
   load: (
     keys: readonly Value[],
     context: GraphContext,
+    args: Values<A>,
   ) => Awaitable<ReadonlyMap<Value, LoadedList>>,
+  args: A = {} as A,
 ): LoadedField =>
   loaded(
     pagesOf(of, `Pages of ${of.name}.`),
-    async (keys, context, args) => {
+    async (keys, context, given) => {
       const pages = new Map<Value, unknown>();
-      for (const [key, list] of await load(keys, context)) {
-        pages.set(key, await pageOfList(list, args));
+      for (const [key, list] of await load(keys, context, given as Values<A>)) {
+        pages.set(key, await pageOfList(list, given as Values<typeof PAGE_ARGS>));
       }
       return pages;
     },
-    { args: PAGE_ARGS, empty: NO_ROWS },
+    { args: { ...args, ...PAGE_ARGS }, empty: NO_ROWS },
   );
 
 /** Pages of a list that a value has. */

@@ -26,6 +26,7 @@ import { graphqlModule as notes } from "./notes/graphql.ts";
 import { graphqlModule as notificationSettings } from "./notification-settings/graphql.ts";
 import { graphqlModule as packages } from "./packages/graphql.ts";
 import { graphqlModule as pipelines } from "./pipelines/graphql.ts";
+import { graphqlModule as pipelineFindings } from "./pipelines/graphql-findings.ts";
 import { graphqlModule as pipelineReports } from "./pipelines/graphql-reports.ts";
 import { graphqlModule as projects } from "./projects/graphql.ts";
 import { graphqlModule as protectedRefs } from "./protected-refs/graphql.ts";
@@ -55,6 +56,7 @@ export const modules: readonly GraphqlModule[] = [
   protectedRefs,
   releases,
   pipelines,
+  pipelineFindings,
   pipelineReports,
   runners,
   lint,

@@ -65,6 +65,14 @@ const list = (path: string, as: Person) => app.call(`GET ${path}`, { as });
 const names = async (path: string) =>
   (await list(path, "developer")).json.map(({ name }: { name: string }) => name);
 
+/** A dependency as lists have it. */
+interface Listed {
+  readonly name: string;
+  readonly version: string;
+  readonly dependency_file_path: string;
+  readonly vulnerabilities: readonly object[];
+}
+
 describe("GET /projects/:id/dependencies", () => {
   it("lists all dependencies of the project, by name", async () => {
     const { status, json } = await list(VAULT, "developer");
@@ -424,6 +432,50 @@ describe("exports", () => {
     ]);
     expect((await start(place, { export_type: "csv" })).status).toBe(400);
     expect((await start("/pipelines/999", { export_type: "sbom" })).status).toBe(404);
+  });
+
+  it("are what the newest pipeline of the default branch has reported", async () => {
+    const project = await ciProject(app, "reported", JSON.stringify({ scan: { script: "scan" } }));
+    const runner = await runnerOf(app, project);
+    const report = async (ref: string, bom: string, type = "cyclonedx") => {
+      await project.call("POST /pipeline", { as: "owner", json: { ref } });
+      const job = await takeJob(app, runner);
+      const form = new FormData();
+      form.append("file", new Blob([gzipSync(bom) as BlobPart]), "gl-sbom.cdx.json.gz");
+      await app.call(`POST /jobs/${job.id}/artifacts?artifact_type=${type}&artifact_format=gzip`, {
+        ...{ headers: { "job-token": job.token }, body: form },
+      });
+      await app.call(`PUT /jobs/${job.id}`, { json: { token: job.token, state: "success" } });
+      await app.admin.maintenance.runPipelines();
+      const { json } = await project.call("GET /dependencies", { as: "developer" });
+      return json.map(({ name, version, dependency_file_path, vulnerabilities }: Listed) => [
+        ...[name, version, dependency_file_path, vulnerabilities.length],
+      ]);
+    };
+    const bom = (file: string, ...names: string[]) =>
+      JSON.stringify({
+        ...{ bomFormat: "CycloneDX", specVersion: "1.5" },
+        metadata: {
+          properties: [{ name: "gitlab:dependency_scanning:input_file:path", value: file }],
+        },
+        components: names.map((name) => ({
+          ...{ type: "library", name, version: "1.0", purl: `pkg:npm/${name}@1.0` },
+        })),
+      });
+    // Two files, as a runner sends what one pattern finds.
+    const both = bom("package-lock.json", "a", "b") + bom("web/package-lock.json", "c");
+    const first = [
+      ["a", "1.0", "package-lock.json", 0],
+      ["b", "1.0", "package-lock.json", 0],
+      ["c", "1.0", "web/package-lock.json", 0],
+    ];
+    expect(await report("main", both)).toEqual(first);
+    await project.call("POST /repository/branches?branch=topic&ref=main", { as: "owner" });
+    expect(await report("topic", bom("package-lock.json", "z"))).toEqual(first);
+    for (const broken of ["no JSON", "[1]", '{"bomFormat":"CycloneDX"}', `${both}{`]) {
+      expect(await report("main", broken)).toEqual(first);
+    }
+    expect(await report("main", bom("package-lock.json", "a"))).toEqual([first[0], first[2]]);
   });
 
   it("are for those who may see the dependencies, also when they download them", async () => {

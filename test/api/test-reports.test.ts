@@ -89,6 +89,8 @@ async function suiteOf(content: string | Uint8Array, name: string) {
 
 const BLANK = { stack_trace: null, recent_failures: null };
 
+const CONTAINERS = "artifact_format=gzip&artifact_type=container_scanning";
+
 describe("a pipeline's test report", () => {
   it("has the tests of all of its jobs, by suite", async () => {
     const project = await ciProject(app, "reported", TESTS);
@@ -233,6 +235,96 @@ describe("a pipeline's test report", () => {
     ]);
     const unseen = await ask(app, query, {}, "stranger");
     expect(unseen.project).toBeNull();
+  });
+
+  it("is told by GraphQL of what scanners of security have found, to those who see vulnerabilities", async () => {
+    const project = await ciProject(app, "scanned", TESTS);
+    const run = await start(project);
+    const job = run.jobs["test 1/2"];
+    const identifiers = [{ type: "cwe", name: "CWE-89", value: "89", url: "https://cwe.test/89" }];
+    const found = (name: string, severity: string, location: object, more: object = {}) => ({
+      ...{ id: "x", name, severity, location, identifiers, description: `${name}!` },
+      ...more,
+    });
+    const injection = found(
+      "Injection",
+      "Critical",
+      { file: "lib/a b.rb", start_line: 3, end_line: 4, class: "A" },
+      { flags: [{ type: "flagged-as-likely-false-positive" }], solution: "Quote it" },
+    );
+    const sast = {
+      version: "15.0.0",
+      vulnerabilities: [found("Odd", "Whatever", { file: "b" }), injection, injection, 1],
+      scan: { type: "sast", scanner: { id: "semgrep", name: "Semgrep", vendor: { name: "V" } } },
+    };
+    const raw = "artifact_format=raw&artifact_type=";
+    await upload(job, JSON.stringify(sast), `${raw}sast`);
+    const image = { image: "alpine:3", operating_system: "alpine" };
+    const dependency = { package: { name: "musl" }, version: "1.2" };
+    const scanned = [found("Overflow", "high", { ...image, dependency }), 2];
+    await upload(job, gzipSync(JSON.stringify({ vulnerabilities: scanned })), CONTAINERS);
+    await upload(run.jobs["test 2/2"], "[]", `${raw}sast`);
+    const query = `{ project(fullPath: "secret/scanned") { pipelines { nodes {
+      securityReportSummary { sast { vulnerabilitiesCount } containerScanning { vulnerabilitiesCount } dast { vulnerabilitiesCount } }
+      worst: securityReportFindings(first: 1) { count pageInfo { hasNextPage } nodes { uuid title name description solution severity state reportType
+        falsePositive scanner { externalId name vendor } identifiers { externalType externalId name url } vulnerability { id }
+        location { __typename ... on VulnerabilityLocationSast { file startLine endLine vulnerableClass blobPath } } } }
+      images: securityReportFindings(severity: ["HIGH"], reportType: ["CONTAINER_SCANNING"], state: [DETECTED]) { nodes { title
+        location { ... on VulnerabilityLocationContainerScanning { image operatingSystem dependency { package { name } version } } } } }
+      dismissed: securityReportFindings(state: [DISMISSED], scanner: ["semgrep"], confidence: ["unknown"]) { nodes { title } } } } } }`;
+    const { nodes } = (await ask(app, query)).project.pipelines;
+    expect(nodes).toEqual([
+      {
+        securityReportSummary: {
+          sast: { vulnerabilitiesCount: 2 },
+          containerScanning: { vulnerabilitiesCount: 1 },
+          dast: null,
+        },
+        worst: {
+          count: 3,
+          pageInfo: { hasNextPage: true },
+          nodes: [
+            {
+              uuid: expect.stringMatching(
+                /^[\da-f]{8}-[\da-f]{4}-5[\da-f]{3}-[89ab][\da-f]{3}-[\da-f]{12}$/,
+              ),
+              ...{ title: "Injection", name: "Injection", description: "Injection!" },
+              ...{ solution: "Quote it", severity: "CRITICAL", state: "DETECTED" },
+              ...{ reportType: "SAST", falsePositive: true, vulnerability: null },
+              scanner: { externalId: "semgrep", name: "Semgrep", vendor: "V" },
+              identifiers: [
+                {
+                  ...{ externalType: "cwe", externalId: "89", name: "CWE-89" },
+                  url: "https://cwe.test/89",
+                },
+              ],
+              location: {
+                __typename: "VulnerabilityLocationSast",
+                ...{ file: "lib/a b.rb", startLine: "3", endLine: "4", vulnerableClass: "A" },
+                blobPath: `/secret/scanned/-/blob/${project.sha}/lib/a%20b.rb#L3`,
+              },
+            },
+          ],
+        },
+        images: {
+          nodes: [
+            {
+              title: "Overflow",
+              location: { image: "alpine:3", operatingSystem: "alpine", dependency },
+            },
+          ],
+        },
+        dismissed: { nodes: [] },
+      },
+    ]);
+    for (const [person, sees] of [
+      ["reporter", 0],
+      ["maintainer", 3],
+      ["admin", 3],
+    ] as const) {
+      const seen = (await ask(app, query, {}, person)).project.pipelines.nodes[0];
+      expect([person, seen.worst.count]).toEqual([person, sees]);
+    }
   });
 
   it("has what child pipelines report, and not what was retried", async () => {

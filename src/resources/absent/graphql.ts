@@ -27,7 +27,8 @@ const fields = (types: Readonly<Record<string, string>>): ValueType["fields"] =>
     ),
   );
 
-const STATE = enumeration("VulnerabilityState", "What became of a vulnerability.", [
+/** What vulnerabilities, and findings of pipelines, may be. */
+export const STATE = enumeration("VulnerabilityState", "What became of a vulnerability.", [
   "CONFIRMED",
   "DETECTED",
   "DISMISSED",
@@ -140,12 +141,13 @@ const vulnerability = valueType("Vulnerability", "A vulnerability of a project."
     }),
   ),
 });
-const finding = valueType(
+/** What reports find: of no vulnerability, since none is kept. */
+export const finding = valueType(
   "PipelineSecurityReportFinding",
   "What a report of a pipeline has found.",
   {
     ...found,
-    ...fields({ String: "uuid name confidence evidence falsePositive" }),
+    ...fields({ String: "uuid name confidence evidence", Boolean: "falsePositive" }),
     vulnerability: property(vulnerability),
   },
 );
@@ -166,21 +168,6 @@ const counts = property(
   }),
   () => ({ critical: 0, high: 0, info: 0, low: 0, medium: 0, unknown: 0 }),
 );
-const section = valueType("SecurityReportSummarySection", "What a kind of report has found.", {
-  ...fields({
-    Int: "vulnerabilitiesCount scannedResourcesCount",
-    String: "scannedResourcesCsvPath",
-  }),
-});
-const summary = valueType("SecurityReportSummary", "What the reports of a pipeline have found.", {
-  ...Object.fromEntries(
-    [
-      ...["apiFuzzing", "clusterImageScanning", "containerScanning", "coverageFuzzing", "dast"],
-      ...["dependencyScanning", "generic", "sast", "secretDetection"],
-    ].map((name) => [name, property(section)]),
-  ),
-});
-
 /** Changes what is not there. @throws GraphError always */
 async function missing(): Promise<never> {
   throw notAvailable();
@@ -370,16 +357,6 @@ export const graphqlModule: GraphqlModule = {
     },
     Issue: {
       escalationStatus: { ...property(ESCALATION.name, () => null), declares: ESCALATION },
-    },
-    Pipeline: {
-      securityReportSummary: property(summary, () => ({})),
-      securityReportFindings: emptyConnection(finding, {
-        reportType: arg.list(arg.string),
-        scanner: arg.list(arg.string),
-        severity: arg.list(arg.string),
-        confidence: arg.list(arg.string),
-        state: arg.list(arg.choice(STATE)),
-      }),
     },
   },
   mutations: {

@@ -10,7 +10,7 @@ import { insertRow } from "../../store/insert.ts";
 import type { Database, Reader, Store, Value } from "../../store/port.ts";
 import type { Budget } from "../../turns/budget.ts";
 import { mayDownload } from "../ci/abilities.ts";
-import { reportsOf, textOf } from "../pipelines/reports.ts";
+import { reportsOf, textOf } from "../ci/reports.ts";
 import { GROUP_ROLE, mayReadDependencies, mayReadVulnerabilities } from "./abilities.ts";
 import { bomHead, EXPORT_TYPES, type ExportType, FORMATS, writtenList } from "./written.ts";
 

@@ -24,27 +24,30 @@ import { listed, listOf, loadedConnection } from "../../graphql/loaded-pages.ts"
 import { placeholders } from "../../store/placeholders.ts";
 import type { Value } from "../../store/port.ts";
 import { mayDownload, mayReadJobs } from "../ci/abilities.ts";
-import { type Report, reportsOf } from "./reports.ts";
+import { type Report, reportsOf } from "../ci/reports.ts";
 import { addressOf, problemsOf, QUALITY } from "./request-reports.ts";
 import { countsOf, type Suite, shownCase, suitesIn, sumsOf, TESTS } from "./test-reports.ts";
 
 /** A pipeline, and those of its reports that the viewer may download. */
-interface Reported {
+export interface Reported {
   readonly id: Value;
   readonly project_id: number;
   readonly full_path: string;
   readonly sha: string;
+  /** The project; `undefined` if the viewer does not see it. */
+  readonly project: Source | undefined;
   readonly reports: readonly Report[];
 }
 
-async function reported(
+/** Pipelines with their reports of some types. */
+export async function reported(
   ids: readonly Value[],
   types: readonly string[],
   { db, viewer }: GraphContext,
 ): Promise<Reported[]> {
   const all = await reportsOf(db, ids, types);
   const these = placeholders(ids);
-  const pipelines = await db.all<Omit<Reported, "reports">>(
+  const pipelines = await db.all<Omit<Reported, "reports" | "project">>(
     `select pl.id, pl.project_id, p.full_path, pl.sha from pipelines pl join projects p on p.id = pl.project_id
      where pl.id in (${these.sql})`,
     these.values,
@@ -63,7 +66,7 @@ async function reported(
         mayReadJobs(project) &&
         mayDownload(project, access),
     );
-    return { ...pipeline, reports };
+    return { ...pipeline, project, reports };
   });
 }
 

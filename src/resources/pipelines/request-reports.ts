@@ -18,8 +18,8 @@ import type { Budget } from "../../turns/budget.ts";
 import { mayDownload, mayReadJobs } from "../ci/abilities.ts";
 import { HEAD } from "../ci/heads.ts";
 import type { JobSpec } from "../ci/progress.ts";
+import { type Report, reportsOf, textOf } from "../ci/reports.ts";
 import type { RequestCode } from "../merge-requests/code.ts";
-import { type Report, reportsOf, textOf } from "./reports.ts";
 
 /** Where reports of a merge request are read. */
 interface Reading {
@@ -169,7 +169,7 @@ export async function problemsOf(
 /** The address of a problem's line below the server's. */
 export function addressOf(
   pipeline: Pick<Compared, "full_path" | "sha"> | undefined,
-  { path, line }: Problem,
+  { path, line }: Pick<Problem, "path" | "line">,
 ): string {
   const file = path.split("/").map(encodeURIComponent).join("/");
   return `/${pipeline?.full_path}/-/blob/${pipeline?.sha}/${file}${line === null ? "" : `#L${line}`}`;

@@ -10,7 +10,7 @@ import { type Context, Json, RawReply, routes } from "../../core/resource.ts";
 import type { Reader } from "../../store/port.ts";
 import type { Budget } from "../../turns/budget.ts";
 import { mayDownload, readingRole } from "../ci/abilities.ts";
-import { type Report, reportsOf, textOf } from "./reports.ts";
+import { type Report, reportsOf, textOf } from "../ci/reports.ts";
 import { findPipeline } from "./rules.ts";
 
 const { get } = routes({ source: "project", path: "/pipelines", features: ["jobs"] });

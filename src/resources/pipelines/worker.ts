@@ -16,6 +16,7 @@ import { type Headed, requestsHeadedBy } from "../ci/heads.ts";
 import type { PipelineInputs } from "../ci/inputs.ts";
 import { PIPELINE_WORKER, type PipelineTask, queueTask } from "../ci/progress.ts";
 import type { GivenVariable } from "../ci/records.ts";
+import { reportedDependencies } from "../dependencies/reported.ts";
 import { MERGE_REQUEST } from "../issuables/merge-request.ts";
 import { readers } from "../issuables/queries.ts";
 import * as todos from "../issuables/todos.ts";
@@ -78,7 +79,7 @@ export function makePipelines(settings: PipelineWorkerSettings): Promise<number>
 }
 
 async function plan(settings: PipelineWorkerSettings, task: PipelineTask): Promise<Follow[]> {
-  const { store, now } = settings;
+  const { store, now, tier } = settings;
   const db = store.reader();
   if ("finished" in task) {
     const ended = await afterEnd(settings, task.finished);
@@ -86,7 +87,8 @@ async function plan(settings: PipelineWorkerSettings, task: PipelineTask): Promi
     const mirrored: Follow[] = (await isMirrored(db, task.finished))
       ? [(writing) => queueTask(writing, { mirrored: task.finished }, now())]
       : [];
-    return [...ended, ...above, ...mirrored];
+    const depending = tier === "ultimate" ? await reportedDependencies(db, task.finished) : [];
+    return [...ended, ...above, ...mirrored, ...depending];
   }
   if ("mirrored" in task) return endMirrors(db, task.mirrored, now);
   if ("deployed" in task) return [await planDeployed(store, task.deployed, now())];
