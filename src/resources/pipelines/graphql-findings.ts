@@ -68,7 +68,7 @@ function shown(pipeline: Reported, one: SecurityFinding) {
   const { kind, location, scanner, severity } = one;
   const { file, startLine } = location;
   const line = startLine === null ? null : Number(startLine);
-  const place = { __typename: `VulnerabilityLocation${PLACES[kind]}`, requestMethod: null };
+  const blobPath = file === null ? null : addressOf(pipeline, { path: file, line });
   return {
     ...one,
     title: one.name,
@@ -81,11 +81,7 @@ function shown(pipeline: Reported, one: SecurityFinding) {
       ...{ externalType: type, externalId: value },
       ...rest,
     })),
-    location: {
-      ...location,
-      ...place,
-      blobPath: file === null ? null : addressOf(pipeline, { path: file, line }),
-    },
+    location: { type: `VulnerabilityLocation${PLACES[kind]}`, key: { ...location, requestMethod: location.vulnerableMethod, blobPath } },
   };
 }
 
