@@ -442,3 +442,38 @@ describe("tokens of the container registry and of Git LFS", () => {
 /** How the server takes a token in a request: Git by a password alone. */
 const basicOrHeader = (request: string, token: string): Record<string, string> =>
   request.includes(".git/") ? basic("owner", token) : { "private-token": token };
+
+describe("uploads of nobody", () => {
+  // Forms are read to their end, and forgotten: many of their clients read no answer before.
+  it("are refused before more than their beginning is read, if they are no forms", async () => {
+    const below = `/api/v4${project}/packages`;
+    const requests: [request: string, type: string][] = [
+      [`PUT ${below}/generic/tool/1.0.0/tool`, "application/octet-stream"],
+      [`PUT ${below}/npm/tool`, "application/json"],
+      [`PUT ${below}/maven/com/acme/thing/1.0/thing-1.0.jar`, "application/octet-stream"],
+      [`POST /api/v4${project}/terraform/state/main`, "application/json"],
+      [`PUT /${fullPath}.git/gitlab-lfs/objects/${"a".repeat(64)}/99999999`, ""],
+      [`PATCH /v2/${fullPath}/blobs/uploads/x`, "application/octet-stream"],
+      [`PUT /v2/${fullPath}/manifests/1.0`, "application/vnd.oci.image.manifest.v1+json"],
+      [`POST /${fullPath}.git/git-receive-pack`, "application/x-git-receive-pack-request"],
+    ];
+    const CHUNK = new Uint8Array(65_536);
+    const seen: [string, boolean, number][] = [];
+    for (const [request, type] of requests) {
+      let read = 0;
+      const body = new ReadableStream({
+        pull: (controller) => {
+          read += CHUNK.length;
+          if (read > 64 * 1024 * 1024) controller.close();
+          else controller.enqueue(CHUNK);
+        },
+      });
+      const [method, path] = request.split(" ") as [string, string];
+      const headers = type === "" ? {} : { "content-type": type };
+      const init = { method, headers, body, duplex: "half" } as RequestInit;
+      const { status } = await app.fetch(new Request(`http://pm.test${path}`, init));
+      seen.push([request, [401, 403, 404].includes(status), Math.max(read, 1024 * 1024)]);
+    }
+    expect(seen).toEqual(requests.map(([request]) => [request, true, 1024 * 1024]));
+  });
+});
