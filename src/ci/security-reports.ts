@@ -37,7 +37,7 @@ export interface SecurityFinding {
 }
 
 /** Where something was found: what of it a kind of report says. */
-export interface FindingPlace {
+interface FindingPlace {
   readonly file: string | null;
   readonly startLine: string | null;
   readonly endLine: string | null;

@@ -81,7 +81,10 @@ function shown(pipeline: Reported, one: SecurityFinding) {
       ...{ externalType: type, externalId: value },
       ...rest,
     })),
-    location: { type: `VulnerabilityLocation${PLACES[kind]}`, key: { ...location, requestMethod: location.vulnerableMethod, blobPath } },
+    location: {
+      type: `VulnerabilityLocation${PLACES[kind]}`,
+      key: { ...location, requestMethod: location.vulnerableMethod, blobPath },
+    },
   };
 }
 
