@@ -55,13 +55,17 @@ export async function finishAll(store: Store, now: number): Promise<void> {
      union all select 'milestone', id from milestones where removed = 1
      union all select 'iteration', id from iterations where removed = 1
      union all select 'user', id from users where state = 'removed'
-     union all select 'placeholder', id from import_source_users where status = 'reassignment_in_progress'
-     union all select 'user', id from users u where state = 'placeholder'
-       and not exists (select 1 from import_source_users s where s.placeholder_user_id = u.id)`,
+     union all select 'placeholder', id from import_source_users where status = 'reassignment_in_progress'`,
   );
   for (const [kind, id] of found) {
     await finish(store, { [kind as string]: id } as unknown as Hidden, now);
   }
+  // Of groups that are deleted now.
+  const left = await store.rows(
+    `select id from users u where state = 'placeholder'
+       and not exists (select 1 from import_source_users s where s.placeholder_user_id = u.id)`,
+  );
+  for (const [id] of left) await finish(store, { user: id as number }, now);
 }
 
 /** Starts the worker that deletes what is hidden. */
