@@ -96,6 +96,14 @@ export const listReassignable = (db: Reader, namespaceId: number): Awaitable<Sou
     [namespaceId],
   );
 
+/** Those of a group at the top with a user name there, or the one whose placeholder has it: two at most. */
+export const named = (db: Reader, namespaceId: number, name: string): Awaitable<SourceUser[]> =>
+  db.all<SourceUser>(
+    `${COLUMNS} left join users u on u.id = s.placeholder_user_id
+     where s.namespace_id = ? and (lower(s.source_username) = lower(?) or lower(u.username) = lower(?)) order by s.id limit 2`,
+    [namespaceId, name, name],
+  );
+
 /** What there can be in a user name. */
 const nameOf = (username: string): string =>
   username
