@@ -78,7 +78,7 @@ it("tells who is nobody here, and makes what they have done somebody's", async (
   const after = ((await list()) as PlaceholderRecord[]).find((one) => one.source_id === source_id);
   expect(after).toMatchObject({ status: "completed", placeholder: null, reassigned_to: "later" });
   const again = await run(reassign, at);
-  expect([again.code, again.stderr]).toEqual([1, expect.stringContaining("invalid status")]);
+  expect([again.code, again.stderr]).toEqual([2, expect.stringContaining("invalid status")]);
   const missing = await run(["import", "reassign", ...group], at);
   expect([missing.code, missing.stderr]).toEqual([2, expect.stringContaining("are required")]);
 });
@@ -101,7 +101,7 @@ it("exports a project for a GitLab, with a bundle that Git takes", async () => {
     ...{ iid: expect.any(Number), notes: expect.any(Array), label_links: expect.any(Array) },
   });
   const again = await run([...to, "--file", "out.tar.gz"], at);
-  expect([again.code, again.stderr]).toEqual([1, expect.stringContaining("is there already")]);
+  expect([again.code, again.stderr]).toEqual([2, expect.stringContaining("is there already")]);
 });
 
 it("says what is wrong", async () => {
