@@ -143,18 +143,16 @@ const LEFT_OUT = [
   ...["Draft notes", "Epic boards", "Events", "Exports and imports"],
   ...["External status checks", "Feature flags", "Freeze periods", "Group access tokens"],
   ...["Group and project access tokens", "Integrations", "Invitations", "Iterations"],
-  ...["Job token scope", "Jobs", "Maven packages", "Member roles", "Merge request dependencies"],
+  ...["Job token scope", "Jobs", "Member roles", "Merge request dependencies"],
   ...["Merge trains", "Metric images", "Notification settings", "Packages", "Pipeline triggers"],
   ...["Pipelines", "Protected environments", "Protection rules", "Pull mirrors", "Push mirrors"],
-  ...["Push rules", "Python packages", "Resource groups", "Runners", "SCIM tokens and identities"],
+  ...["Push rules", "Resource groups", "Runners", "SCIM tokens and identities"],
   ...["Secure files", "Security settings", "Service accounts", "Sharing", "Sites"],
   ...[
     "Terraform states",
     "Todos",
     "Topics",
     "Transfers",
-    "npm packages",
-    "NuGet packages",
     "Composer packages",
     "Helm charts",
     "Approval settings of groups",
@@ -274,6 +272,37 @@ describe("a group that was imported", () => {
     ["acme/g0", "acme/code"],
   ])("has what the first one has, wherever one looks: %s, %s", async (group, project) => {
     expect(await differences(app, group, project)).toEqual([]);
+  });
+
+  it("has its packages, but for those of Composer and Helm", async () => {
+    const kinds = async (from: TestApp) => {
+      const path = "GET /projects/acme%2Fsite/packages?include_versionless=true";
+      const { json } = await from.call(path, { as: "admin" });
+      const files = json.map(async (one: Record<string, unknown>) => {
+        const at = `GET /projects/acme%2Fsite/packages/${one["id"]}/package_files`;
+        const told = (await from.call(at, { as: "admin" })).json;
+        const shown = told.map(({ id, package_id, ...file }: Record<string, unknown>) => file);
+        const { name, version, package_type, created_at, status } = one;
+        return { name, version, package_type, created_at, status, files: shown };
+      });
+      return (await Promise.all(files)).filter(
+        ({ package_type: type }) => type !== "composer" && type !== "helm",
+      );
+    };
+    const [first, second] = [await kinds(source), await kinds(app)];
+    expect(second).toEqual(first);
+    const types = new Set(first.map((one) => one.package_type));
+    expect([...types].sort()).toEqual(["generic", "maven", "npm", "nuget", "pypi"]);
+    const { text } = await app.call("GET /projects/acme%2Fsite/packages/generic/tool0/1.0/f0", {
+      as: "admin",
+    });
+    expect(text).toBe("a package");
+    const entities = (await app.call("GET /bulk_imports/entities?per_page=100", { as: "admin" }))
+      .json;
+    const failures = entities.flatMap((one: { failures: object[] }) => one.failures);
+    expect(failures).toContainEqual(
+      expect.objectContaining({ exception_message: "packages of the kind helm are not taken" }),
+    );
   });
 
   it("keeps authors, files and who is in it", async () => {
