@@ -31,6 +31,7 @@ export type AuditAction =
   | "member changed"
   | "member removed"
   | "member expired"
+  | "placeholder reassigned"
   | "group imported"
   | "group import failed"
   | "project imported"

@@ -287,6 +287,7 @@ const steps = [
   `20270121-02-lfs-in-order`,
   `20270121-03-large-files-of-push-mirrors`,
   `20270125-01-formats-of-exports`,
+  `20270203-01-placeholders`,
 ];
 
 const statements = [
@@ -3166,6 +3167,48 @@ const statements = [
   updated_at integer not null
 )`,
   `CREATE INDEX lfs_object_projects_in_order on lfs_object_projects (project_id, id)`,
+  `CREATE TABLE import_source_users (
+  id integer primary key autoincrement,
+  namespace_id integer not null references namespaces (id) on delete cascade,
+  import_type text not null,
+  source_hostname text not null,
+  source_user_identifier text not null,
+  source_name text not null,
+  source_username text not null,
+  status text not null,
+  placeholder_user_id integer references users (id) on delete set null,
+  reassign_to_user_id integer references users (id) on delete set null,
+  reassigned_by_user_id integer references users (id) on delete set null,
+  reassignment_error text,
+  created_at integer not null,
+  updated_at integer not null
+)`,
+  `CREATE UNIQUE INDEX import_source_users_of_source
+  on import_source_users (namespace_id, source_hostname, import_type, source_user_identifier)`,
+  `CREATE UNIQUE INDEX import_source_users_by_claim
+  on import_source_users (namespace_id, source_hostname, import_type, reassign_to_user_id) where reassign_to_user_id is not null`,
+  `CREATE INDEX import_source_users_of_namespace on import_source_users (namespace_id, id)`,
+  `CREATE INDEX import_source_users_by_placeholder on import_source_users (placeholder_user_id)`,
+  `CREATE INDEX import_source_users_by_claimant on import_source_users (reassign_to_user_id, id)`,
+  `CREATE INDEX import_source_users_by_reassigner on import_source_users (reassigned_by_user_id)`,
+  `CREATE INDEX import_source_users_in_progress on import_source_users (id) where status = 'reassignment_in_progress'`,
+  `CREATE TABLE placeholder_members (
+  id integer primary key autoincrement,
+  source_user_id integer not null references import_source_users (id) on delete cascade,
+  namespace_id integer references namespaces (id) on delete cascade,
+  project_id integer references projects (id) on delete cascade,
+  access_level integer not null,
+  expires_at text,
+  created_at integer not null,
+  check ((namespace_id is null) <> (project_id is null))
+)`,
+  `CREATE UNIQUE INDEX placeholder_members_of_namespace on placeholder_members (source_user_id, namespace_id)
+  where namespace_id is not null`,
+  `CREATE UNIQUE INDEX placeholder_members_of_project on placeholder_members (source_user_id, project_id)
+  where project_id is not null`,
+  `CREATE INDEX placeholder_members_by_namespace on placeholder_members (namespace_id)`,
+  `CREATE INDEX placeholder_members_by_project on placeholder_members (project_id)`,
+  `CREATE INDEX users_placeholders on users (id) where state = 'placeholder'`,
   `insert into issue_search (issue_search, rank) values ('automerge', 8)`,
   `insert into issue_search (issue_search, rank) values ('deletemerge', 0)`,
   `insert into merge_request_search (merge_request_search, rank) values ('automerge', 8)`,

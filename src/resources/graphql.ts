@@ -27,6 +27,7 @@ import { graphqlModule as notificationSettings } from "./notification-settings/g
 import { graphqlModule as packages } from "./packages/graphql.ts";
 import { graphqlModule as pipelines } from "./pipelines/graphql.ts";
 import { graphqlModule as pipelineReports } from "./pipelines/graphql-reports.ts";
+import { graphqlModule as placeholders } from "./placeholders/graphql.ts";
 import { graphqlModule as projects } from "./projects/graphql.ts";
 import { graphqlModule as protectedRefs } from "./protected-refs/graphql.ts";
 import { graphqlModule as releases } from "./releases/graphql.ts";
@@ -56,6 +57,7 @@ export const modules: readonly GraphqlModule[] = [
   releases,
   pipelines,
   pipelineReports,
+  placeholders,
   runners,
   lint,
   members,

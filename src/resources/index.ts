@@ -66,6 +66,7 @@ import { npmPackageResource } from "./npm-packages/index.ts";
 import { nugetPackageResource } from "./nuget-packages/index.ts";
 import { packageResource } from "./packages/index.ts";
 import { pipelineResource } from "./pipelines/index.ts";
+import { placeholderResource } from "./placeholders/index.ts";
 import { planLimitResource } from "./plan-limits/index.ts";
 import { projectAliasResource } from "./project-aliases/index.ts";
 import { projectResource } from "./projects/index.ts";
@@ -133,6 +134,7 @@ export const resources: readonly Resource[] = [
   branchResource,
   broadcastMessageResource,
   bulkImportResource,
+  placeholderResource,
   featureResource,
   featureFlagResource,
   topicResource,

@@ -5,6 +5,7 @@ import { html } from "../pages/html.ts";
 import { mountOf, type NavigationItem, navigationOf } from "../pages/navigation.ts";
 import { page, redirect } from "../pages/page.ts";
 import * as users from "../resources/users/queries.ts";
+import { claimRoutes } from "./claims.ts";
 import { confirmationRoutes } from "./confirmation.ts";
 import { linkedAccounts } from "./providers.ts";
 
@@ -26,6 +27,7 @@ export const profilePages: Resource = {
   migrations: [],
   routes: [
     ...confirmationRoutes,
+    ...claimRoutes,
     post(CONTRIBUTIONS, {
       summary: "Choose whether private contributions are counted",
       input: { include_private_contributions: param.optional(param.boolean()) },

@@ -163,7 +163,7 @@ export const kinds: readonly Kind[] = [
     find: `select x.id as key, x.username as name, (select 1 from resource_bots b where b.user_id = x.id) as bot
       from users x`,
     key: "x.id",
-    where: "x.state <> 'ghost'",
+    where: "x.state not in ('ghost', 'placeholder')",
     path: ({ name }) => String(name),
     api: ({ key }) => `/users/${key}`,
     follows: ({ bot }) => bot === 1,
