@@ -148,8 +148,10 @@ export class Containers {
     }
   }
 
-  #remove(names: readonly string[]) {
-    return this.#quietly(["rm", "--force", "--volumes", ...names]);
+  async #remove(names: readonly string[]): Promise<void> {
+    // Podman would give them ten seconds to end.
+    await this.#quietly(["kill", ...names]);
+    await this.#quietly(["rm", "--force", "--volumes", ...names]);
   }
 
   async #quietly(args: readonly string[]): Promise<void> {

@@ -63,7 +63,14 @@ export function* readDocument(text: string): Steps<Mapping> {
     logLevel: "silent",
     customTags,
   });
-  const documents = [...composer.compose(tokens, true, text.length)];
+  const documents: Document.Parsed[] = [];
+  for (const token of tokens) {
+    for (const part of partsOf(token)) {
+      documents.push(...composer.next(part));
+      yield STEPS;
+    }
+  }
+  documents.push(...composer.end(true, text.length));
   const error = documents.flatMap((document) => document.errors)[0];
   if (error) {
     const line = lineStarts.findLastIndex((start) => start <= error.pos[0]);
@@ -72,12 +79,33 @@ export function* readDocument(text: string): Steps<Mapping> {
       `(<unknown>): ${error.message} at line ${line + 1} column ${column}`,
     );
   }
-  if (documents.length > 1) throw new ConfigurationError(TOO_MANY);
-  const contents = documents[0]?.contents as Node | null | undefined;
-  const value = contents ? new Conversion().convert(contents) : null;
-  if (!isMapping(value)) throw new ConfigurationError("Invalid configuration format");
-  return value;
+  if (tokens.filter(({ type }) => type === "document").length > 1) {
+    throw new ConfigurationError(TOO_MANY);
+  }
+  return yield* new Conversion().root(documents.map(({ contents }) => contents as Node | null));
 }
+
+/** Keys of a document that are composed between two pauses. */
+const KEYS = 20;
+
+/** A document as several with some of its keys each: the composer reads each in one go. */
+function* partsOf(token: CST.Token): Generator<CST.Token> {
+  const value = token.type === "document" ? token.value : undefined;
+  if (token.type !== "document" || value?.type !== "block-map") return yield token;
+  for (let from = 0; from < value.items.length; from += KEYS) {
+    const items = value.items.slice(from, from + KEYS);
+    const isLast = from + KEYS >= value.items.length;
+    yield {
+      ...token,
+      ...(from > 0 && { start: [] }),
+      ...(!isLast && { end: [] }),
+      value: { ...value, offset: offsetOf(items[0]) ?? value.offset, items },
+    };
+  }
+}
+
+const offsetOf = (item: CST.BlockMap["items"][number] | undefined): number | undefined =>
+  item?.start[0]?.offset ?? item?.key?.offset;
 
 const TOO_MANY = "several YAML documents are not supported, unless the first one has only `spec`";
 
@@ -135,6 +163,22 @@ class Conversion {
   readonly #anchors = new Map<string, Value>();
   #merged = 0;
 
+  /**
+   * Makes a mapping of the contents of a document, which may be in several parts.
+   *
+   * @throws ConfigurationError if it is none
+   */
+  *root(parts: readonly (Node | null)[]): Steps<Mapping> {
+    const mapping = new Map<string, Value>();
+    for (const part of parts) {
+      if (!isMap(part)) throw new ConfigurationError("Invalid configuration format");
+      this.#fill(mapping, part);
+      yield STEPS;
+    }
+    this.#sizes.of(mapping);
+    return mapping;
+  }
+
   convert(node: Node): Value {
     const value = this.#valueOf(node);
     if (!isAlias(node) && node.anchor) this.#anchors.set(node.anchor, value);
@@ -160,6 +204,11 @@ class Conversion {
 
   #mapping(node: YAMLMap): Mapping {
     const mapping = new Map<string, Value>();
+    this.#fill(mapping, node);
+    return mapping;
+  }
+
+  #fill(mapping: Map<string, Value>, node: YAMLMap): void {
     for (const pair of node.items) {
       const key = isScalar(pair.key) ? keyOf(pair.key) : undefined;
       if (key === undefined) throw new ConfigurationError("Invalid configuration format");
@@ -168,7 +217,6 @@ class Conversion {
       if (isMerge) this.#merge(mapping, value);
       else mapping.set(key, value);
     }
-    return mapping;
   }
 
   /** Sets what a `<<` gives. Like in GitLab, it overrides keys before it. */

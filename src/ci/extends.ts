@@ -1,3 +1,4 @@
+import { STEPS, type Steps } from "../turns/pace.ts";
 import type { Merger } from "./merge.ts";
 import {
   ConfigurationError,
@@ -16,11 +17,12 @@ const MAX_LEVELS = 11;
  *
  * @throws ConfigurationError if something does not exist, extends itself, or is too deep or too big
  */
-export function resolveExtends(root: Mapping, merger: Merger): Mapping {
+export function* resolveExtends(root: Mapping, merger: Merger): Steps<Mapping> {
   const extension = new Extension(root, merger);
   const extended = new Map<string, Value>();
   for (const [key, value] of root) {
     extended.set(key, isMapping(value) ? extension.extended(key) : value);
+    yield STEPS;
   }
   new Sizes().of(extended);
   return extended;

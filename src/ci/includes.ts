@@ -119,6 +119,9 @@ export class Includes {
     for (const include of list as readonly Value[]) {
       const inputs = isMapping(include) ? inputsOf(include) : undefined;
       for (const wanted of await this.#wanted(include, scope)) {
+        // Most files are too short for a pause of their own.
+        const { pace } = this.#circumstances;
+        if (pace.isDue) await pace.pause();
         const found = await this.#found(wanted, scope);
         const document = await this.#included(wanted, found, inputs);
         merged = this.#merger.merge(merged, await this.#merge(document, found.scope));

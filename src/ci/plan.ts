@@ -82,9 +82,13 @@ class Planning {
     // Jobs around a pipeline are none.
     const isEmpty = planned.every(({ stage }) => stage === ".pre" || stage === ".post");
     if (isEmpty) return failed("filtered_by_rules", [NO_JOBS]);
+    const { pace } = this.#circumstances;
+    if (pace.isDue) await pace.pause();
     const { needed, errors } = withNeeds(planned);
     if (errors.length > 0) return failed("config_error", errors);
+    if (pace.isDue) await pace.pause();
     checkCircles(needed);
+    if (pace.isDue) await pace.pause();
     const used = new Set(needed.map(({ stage }) => stage));
     const values = new Values(this.#given, variables, this.#predefined);
     return {

@@ -24,7 +24,8 @@ export async function read(text: string, circumstances: Circumstances): Promise<
     if (text.trim() === "") throw new ConfigurationError(EMPTY);
     const included = await includes.resolve(text);
     // In GitLab's order: what is referred to may be inherited.
-    const resolved = resolveReferences(resolveExtends(included, merger));
+    const extended = await pace.take(resolveExtends(included, merger));
+    const resolved = await pace.take(resolveReferences(extended));
     const merged = withEdgeStages(resolved);
     mergedYaml = () => writeDocument(merged);
     configuration = await pace.take(readRoot(merged, findings, circumstances.limits));

@@ -1,3 +1,4 @@
+import { STEPS, type Steps } from "../turns/pace.ts";
 import {
   ConfigurationError,
   isList,
@@ -16,9 +17,14 @@ const MAX_DEPTH = 500;
  *
  * @throws ConfigurationError if something does not exist, contains itself, or is too big
  */
-export function resolveReferences(root: Mapping): Mapping {
+export function* resolveReferences(root: Mapping): Steps<Mapping> {
   const resolver = new Resolver(root);
-  return new Map([...root].map(([key, value]) => [key, resolver.resolve(value)]));
+  const resolved = new Map<string, Value>();
+  for (const [key, value] of root) {
+    resolved.set(key, resolver.resolve(value));
+    yield STEPS;
+  }
+  return resolved;
 }
 
 class Resolver {

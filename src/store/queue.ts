@@ -2,15 +2,36 @@ import { UnavailableError } from "./port.ts";
 
 /** Maximum waiting tasks. More are refused: they would wait longer than clients do. */
 const MAX_WAITING = 1000;
-/** Milliseconds of work after which the event loop gets a turn. */
-const TURN_MS = 10;
+/** Milliseconds of work after which the event loop gets a turn: about as long as 1 MiB of JSON takes. */
+const TURN_MS = 5;
+
+/** SQLite works synchronously: without pauses, statements would follow each other and never let new requests in. */
+export class Turn {
+  #since = performance.now();
+
+  /** The event loop has a turn now, or nothing has worked before. */
+  begin(): void {
+    this.#since = performance.now();
+  }
+
+  /** Waits for a turn of the event loop, if it is time. */
+  pause(): Promise<void> | undefined {
+    if (performance.now() - this.#since < TURN_MS) return undefined;
+    return new Promise((resolve) => {
+      setImmediate(() => {
+        this.begin();
+        resolve();
+      });
+    });
+  }
+}
 
 /** Runs tasks one after another, which separates the transactions of a single connection. */
 export class Queue {
   #tail: Promise<unknown> = Promise.resolve();
   #length = 0;
-  /** When the event loop last had a turn. */
-  #turn = 0;
+  /** The turns of what runs; tasks may take some themselves. */
+  readonly turn = new Turn();
 
   /** How many tasks run or wait. */
   get length(): number {
@@ -31,26 +52,15 @@ export class Queue {
     if (this.#length >= MAX_WAITING) {
       return Promise.reject(new UnavailableError("the database is busy: too many writes wait"));
     }
-    if (this.idle) this.#turn = performance.now();
+    if (this.idle) this.turn.begin();
     this.#length += 1;
     const result = this.#tail
-      .then(() => this.#pause())
+      .then(() => this.turn.pause())
       .then(task)
       .finally(() => {
         this.#length -= 1;
       });
     this.#tail = result.catch(() => undefined);
     return result;
-  }
-
-  /** SQLite works synchronously: without pauses, tasks would follow each other and never let new requests in. */
-  #pause(): Promise<void> | undefined {
-    if (performance.now() - this.#turn < TURN_MS) return undefined;
-    return new Promise((resolve) => {
-      setImmediate(() => {
-        this.#turn = performance.now();
-        resolve();
-      });
-    });
   }
 }

@@ -12,7 +12,7 @@ import {
   UnavailableError,
   type Value,
 } from "./port.ts";
-import { Queue } from "./queue.ts";
+import { Queue, type Turn } from "./queue.ts";
 import { keyOf, RowCache } from "./row-cache.ts";
 import { StatementCache } from "./statement-cache.ts";
 
@@ -197,8 +197,8 @@ export function openSqlite(connect: Connect, file: string, options: SqliteOption
     reader: () => store,
     transaction: (work, { shared = false } = {}) =>
       shared && !inMemory
-        ? commits.together(() => work(writing(write)))
-        : commits.alone(() => work(writing(write))),
+        ? commits.together(() => work(writing(write, queue.turn)))
+        : commits.alone(() => work(writing(write, queue.turn))),
     snapshot: (work) =>
       apart(async (statements) => {
         // Nothing else runs meanwhile on the one connection of a database in memory.
@@ -250,18 +250,22 @@ export function openSqlite(connect: Connect, file: string, options: SqliteOption
   return memory;
 }
 
-/** The running transaction. It is the only one, so there is nothing to lock, and nothing to hold back until its end. */
-function writing(statements: Statements): Database {
+/**
+ * The running transaction. It is the only one, so there is nothing to lock, and nothing to hold back until its end. A long
+ * one lets the event loop have turns, in which others read.
+ */
+function writing(statements: Statements, turn: Turn): Database {
+  const after = <T>(result: T): Awaitable<T> => turn.pause()?.then(() => result) ?? result;
   return {
     dialect: "sqlite",
     all: <Row extends object>(sql: string, values?: readonly Value[]) =>
-      statements.all(sql, values) as Row[],
-    rows: (sql, values) => statements.rows(sql, values),
-    slice: (sql, values, most) => statements.slice(sql, values, most),
-    each: (sql, lists, most) => statements.each(sql, lists, most),
+      after(statements.all(sql, values) as Row[]),
+    rows: (sql, values) => after(statements.rows(sql, values)),
+    slice: (sql, values, most) => after(statements.slice(sql, values, most)),
+    each: (sql, lists, most) => after(statements.each(sql, lists, most)),
     one: <Row extends object>(sql: string, values?: readonly Value[]) =>
-      statements.one(sql, values) as Row | undefined,
-    run: (sql, values) => statements.run(sql, values),
+      after(statements.one(sql, values) as Row | undefined),
+    run: (sql, values) => after(statements.run(sql, values)),
     send: (sql, values) => void statements.run(sql, values),
     last: (sql, values) => void statements.run(sql, values),
     lock: () => undefined,

@@ -1,17 +1,20 @@
 // `pm-cli runner` does the jobs of a server, with real Git and bash.
-import { spawn } from "node:child_process";
+import { spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
 import {
   chmodSync,
+  copyFileSync,
   existsSync,
   mkdirSync,
   readdirSync,
   readFileSync,
+  symlinkSync,
   writeFileSync,
 } from "node:fs";
 import { join } from "node:path";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from "vitest";
 import { startTestServer, type TestServer } from "../../src/testing.ts";
+import { isLong, repeats } from "../forms.ts";
 import { type Answer, waitFor } from "../helpers.ts";
 import { environment, newFolder, program, root, run } from "./helpers.ts";
 
@@ -26,6 +29,14 @@ afterAll(async () => {
   await server.close();
   folder.remove();
 });
+
+/** Podman as it is set up by `CONTAINERS_CONF`, such as for machines without all that its own defaults need. */
+const PODMAN = { env: environment() };
+function hasPodman(): boolean {
+  const has = spawnSync("podman", ["info"], PODMAN).status === 0 && existsSync("/bin/busybox");
+  if (!has) console.warn("not tested with containers: podman or a static busybox is missing");
+  return has;
+}
 
 async function call(method: string, path: string, json?: object): Promise<Answer["json"]> {
   const answer = await fetch(`${server.url}/api/v4${path}`, {
@@ -224,6 +235,106 @@ exec env --ignore-environment PATH="$PATH" "$@"
       expect(lines).toContain(part);
     }
     expect(lines).not.toContain("tcp://dind");
+  });
+
+  it.runIf(isLong && hasPodman())(
+    "runs steps in real containers, which reach services",
+    async ({ skip }) => {
+      // An image of one program, without anything from elsewhere.
+      const image = join(folder.path, "image");
+      mkdirSync(join(image, "bin"), { recursive: true });
+      copyFileSync("/bin/busybox", join(image, "bin/busybox"));
+      for (const name of ["sh", "cat", "sleep", "wget", "httpd", "env", "id", "test"]) {
+        symlinkSync("busybox", join(image, "bin", name));
+      }
+      const imported = spawnSync(
+        "sh",
+        ["-c", `tar -C ${image} -c . | podman import - pm-test:1`],
+        PODMAN,
+      );
+      onTestFinished(() => void spawnSync("podman", ["rmi", "--force", "pm-test:1"], PODMAN));
+      expect(imported.status, String(imported.stderr)).toBe(0);
+      const tried = spawnSync("podman", ["run", "--rm", "pm-test:1", "sh", "-c", "exit"], PODMAN);
+      skip(tried.status !== 0, `podman runs nothing here: ${tried.stderr}`);
+      const { jobs, logOf, own } = await pipelineOf({
+        ...yaml({
+          image: { name: "localhost/pm-test:1", pull_policy: "never" },
+          services: [
+            {
+              name: "localhost/pm-test:1",
+              alias: "web",
+              pull_policy: "never",
+              entrypoint: ["sh", "-c"],
+              command: ['echo "$PAGE" > /page; httpd -f -p 80 -h /'],
+              variables: { PAGE: "by the service" },
+            },
+          ],
+          ask: {
+            script: [
+              "cat file.txt",
+              "until wget -q -O page.txt http://web/page; do sleep 1; done",
+              'cat page.txt; test -z "$BASH_VERSION"',
+            ],
+            artifacts: { paths: ["page.txt"] },
+          },
+          hang: { needs: ["ask"], script: ["echo begun; sleep 600"], timeout: "5 seconds" },
+        }),
+        "file.txt": "from the repository\n",
+      });
+      await run(args("--until-idle", "--executor", "docker", "--docker", "podman"), {
+        cwd: folder.path,
+        ...PODMAN,
+      });
+      const log = await logOf("ask");
+      const found = await jobs();
+      expect([found["ask"]?.status, log]).toEqual(["success", log]);
+      expect(log).toContain("from the repository\n");
+      expect(await call("GET", `${own}/jobs/${found["ask"]?.id}/artifacts/page.txt`)).toBe(
+        "by the service\n",
+      );
+      expect(found["hang"]).toMatchObject({ failure_reason: "job_execution_timeout" });
+      const left = (...words: string[]) => String(spawnSync("podman", words, PODMAN).stdout);
+      expect(left("ps", "--all", "--format", "{{.Names}}")).not.toContain("pm-runner");
+      expect(left("network", "ls", "--format", "{{.Name}}")).not.toContain("pm-runner");
+    },
+  );
+
+  it("does many jobs at once, of which some are canceled", async () => {
+    const [working, hanging] = [repeats(8, 40), repeats(2, 10)];
+    const met = join(folder.path, "met");
+    mkdirSync(met);
+    const { jobs, own } = await pipelineOf(
+      yaml({
+        work: {
+          parallel: working,
+          // None ends before all have begun.
+          script: [
+            `touch ${met}/$CI_NODE_INDEX; until set -- ${met}/*; [ $# = ${working + hanging} ]; do sleep 0.3; done`,
+            "for line in $(seq 500); do echo $CI_NODE_INDEX: $line; done",
+            "echo $CI_NODE_INDEX > own.txt",
+          ],
+          artifacts: { paths: ["own.txt"] },
+        },
+        hang: { parallel: hanging, script: [`touch ${met}/hang-$CI_NODE_INDEX; sleep 600`] },
+      }),
+    );
+    const ended = runAll("--concurrent", String(working + hanging));
+    await waitFor(async () => readdirSync(met).length === working + hanging);
+    const begun = Object.entries(await jobs());
+    const hung = begun.filter(([name]) => name.startsWith("hang"));
+    await Promise.all(hung.map(([, { id }]) => call("POST", `${own}/jobs/${id}/cancel`)));
+    expect((await ended).code).toBe(0);
+    const statuses = Object.entries(await jobs()).map(([name, { status }]) => [name, status]);
+    expect(statuses).toEqual(
+      begun.map(([name]) => [name, name.startsWith("hang") ? "canceled" : "success"]),
+    );
+    for (const [name, { id }] of begun.filter(([name]) => name.startsWith("work"))) {
+      const number = /\d+/.exec(name)?.[0];
+      const log: string = await call("GET", `${own}/jobs/${id}/trace`);
+      const lines = Array.from({ length: 500 }, (_, at) => `${number}: ${at + 1}\n`);
+      expect(log).toContain(lines.join(""));
+      expect(await call("GET", `${own}/jobs/${id}/artifacts/own.txt`)).toBe(`${number}\n`);
+    }
   });
 
   it("ends a job that takes too long, with all that it has started", async () => {

@@ -429,6 +429,17 @@ describe("transactions", () => {
     expect(await names()).toEqual(before);
   });
 
+  it("let the event loop have turns, in which others read, however many statements they have", async () => {
+    let turns = 0;
+    await store.transaction(async (db) => {
+      setImmediate(() => {
+        turns += 1;
+      });
+      for (let left = 100_000; left > 0 && turns === 0; left -= 1) await db.rows(counting);
+    });
+    expect(turns).toBe(1);
+  });
+
   it("in shared mode exclude each other with a lock", async () => {
     await add("counter", 0);
     await Promise.all(

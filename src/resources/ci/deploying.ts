@@ -1,8 +1,14 @@
-import { durationOf, expandVariables, type JobEnvironment, type Variable } from "../../ci/index.ts";
+import {
+  durationOf,
+  expandVariables,
+  type JobEnvironment,
+  type PlannedJob,
+  type Variable,
+} from "../../ci/index.ts";
 import { among } from "../../store/conditions.ts";
 import type { Database } from "../../store/port.ts";
 import { updateRow } from "../../store/update.ts";
-import { dotenvOf } from "./dotenv.ts";
+import { dotenvFor, dotenvOf } from "./dotenv.ts";
 import { nameErrors } from "./environment-names.ts";
 import {
   type DeploymentStatus,
@@ -68,9 +74,16 @@ const DEPLOYED: Partial<Record<Status, DeploymentStatus>> = {
   skipped: "skipped",
 };
 
+/** What a job that deploys says. */
+type DeployingSpec = Pick<PlannedJob, "needs" | "options"> & {
+  readonly environment: JobEnvironment;
+};
+
 /** A job with its environment. */
 interface Acting {
   readonly id: number;
+  readonly pipeline_id: number;
+  readonly stage_index: number;
   readonly spec: string;
   readonly project_id: number;
   readonly user_id: number | null;
@@ -95,14 +108,15 @@ export async function deploy(
   const succeeded: number[] = [];
   const these = among("cj.id", jobIds);
   const jobs = await db.all<Acting>(
-    `select cj.id, s.spec, cj.project_id, cj.user_id, e.id as environment_id, e.state, e.slug, d.id as deployment_id, d.status as deployment_status
+    `select cj.id, cj.pipeline_id, cj.stage_index, s.spec, cj.project_id, cj.user_id, e.id as environment_id, e.state, e.slug, d.id as deployment_id, d.status as deployment_status
      from ci_jobs cj join ci_job_specs s on s.job_id = cj.id
      join environments e on e.project_id = cj.project_id and e.name = cj.environment
      left join deployments d on d.job_id = cj.id where ${these.sql} order by cj.id`,
     these.values,
   );
   for (const job of jobs) {
-    const { environment } = JSON.parse(job.spec) as { environment: JobEnvironment };
+    const spec = JSON.parse(job.spec) as DeployingSpec;
+    const { environment } = spec;
     const { deployment_id: id, environment_id } = job;
     const deployed = DEPLOYED[status] ?? "created";
     if (id !== null && job.deployment_status !== deployed) {
@@ -112,7 +126,7 @@ export async function deploy(
       if (deployed === "success") succeeded.push(id);
     }
     if (environment.action === "stop") await noteStop(db, job, status, now);
-    else if (status === "success") await noteStart(db, job, environment, now);
+    else if (status === "success") await noteStart(db, job, spec, now);
   }
   return succeeded;
 }
@@ -131,14 +145,20 @@ async function noteStop(
 
 async function noteStart(
   db: Database,
-  { id, environment_id, slug }: Acting,
-  environment: JobEnvironment,
+  job: Acting,
+  spec: DeployingSpec,
   now: number,
 ): Promise<void> {
+  const { environment_id, slug } = job;
+  const { environment } = spec;
   const { autoStopIn } = environment;
   const seconds = autoStopIn === undefined ? undefined : durationOf(autoStopIn);
+  // Most addresses name no variables any more; a pipeline may have thousands of earlier jobs.
+  const handedOn = environment.url?.includes("$")
+    ? [...(await dotenvFor(db, job, spec)), ...(await dotenvOf(db, job.id))]
+    : [];
   const changes = {
-    external_url: urlOf(environment, slug, await dotenvOf(db, [id])),
+    external_url: urlOf(environment, slug, handedOn),
     tier: environment.deploymentTier,
     auto_stop_at:
       autoStopIn === undefined ? undefined : seconds === undefined ? null : now + seconds * 1000,
@@ -148,7 +168,7 @@ async function noteStart(
   }
 }
 
-/** The address of a job's environment, which may contain its slug, and variables that the job has handed on. */
+/** The address of a job's environment, which may contain its slug, and variables that jobs have handed on. */
 export function urlOf(
   { name, url }: JobEnvironment,
   slug: string,

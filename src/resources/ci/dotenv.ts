@@ -1,11 +1,11 @@
 import { gunzipSync } from "node:zlib";
-import { DotenvError, readDotenv, type Variable } from "../../ci/index.ts";
+import { DotenvError, type PlannedJob, readDotenv, type Variable } from "../../ci/index.ts";
 import { ApiError } from "../../core/errors.ts";
 import { readFile } from "../../files/read.ts";
 import type { StoredFile } from "../../files/write.ts";
-import { among } from "../../store/conditions.ts";
+import { all, among, type Condition } from "../../store/conditions.ts";
 import { insertMany } from "../../store/insert.ts";
-import type { Database, Reader } from "../../store/port.ts";
+import type { Database, Reader, Value } from "../../store/port.ts";
 import { limitOf } from "../plan-limits/limits.ts";
 
 /**
@@ -57,13 +57,48 @@ async function read(db: Reader, file: StoredFile, format: string): Promise<Varia
   }
 }
 
-/** The variables that jobs hand on, in the order of the jobs. */
-export async function dotenvOf(db: Reader, jobIds: readonly number[]): Promise<Variable[]> {
-  if (jobIds.length === 0) return [];
-  const these = among("job_id", jobIds);
-  const rows = await db.rows(
-    `select key, value from dotenv_variables where ${these.sql} order by job_id, key`,
-    these.values,
-  );
-  return rows.map(([key, value]) => ({ key: key as string, value: value as string }));
+/** Which of a pipeline's jobs another one gets artifacts and variables of. */
+export interface Depending {
+  readonly id: number;
+  readonly pipeline_id: number;
+  readonly stage_index: number;
 }
+
+/**
+ * The condition, for the alias `d` of jobs, under which a job gets artifacts and variables of others of its pipeline.
+ *
+ * @param spec what the job says of it
+ */
+export function earlierThan(
+  { id, pipeline_id, stage_index }: Depending,
+  { needs, options }: Pick<PlannedJob, "needs" | "options">,
+): Condition {
+  const needed = needs?.filter(({ artifacts }) => artifacts).map((need) => need.job);
+  const names = options.dependencies ?? needed;
+  return all([
+    { sql: "d.pipeline_id = ? and d.retried = 0 and d.id <> ?", values: [pipeline_id, id] },
+    needs ? undefined : { sql: "d.stage_index < ?", values: [stage_index] },
+    among("d.name", names && [...new Set(names)]),
+  ]);
+}
+
+/** The variables that are handed on to a job, in the order of the jobs that they are of. */
+export async function dotenvFor(
+  db: Reader,
+  job: Depending,
+  spec: Pick<PlannedJob, "needs" | "options">,
+): Promise<Variable[]> {
+  const earlier = earlierThan(job, spec);
+  const sql = `select v.key, v.value from ci_jobs d join dotenv_variables v on v.job_id = d.id
+    where ${earlier.sql} order by d.id, v.key`;
+  return variablesOf(await db.rows(sql, earlier.values));
+}
+
+/** The variables that a job has handed on. */
+export async function dotenvOf(db: Reader, jobId: number): Promise<Variable[]> {
+  const sql = "select key, value from dotenv_variables where job_id = ? order by key";
+  return variablesOf(await db.rows(sql, [jobId]));
+}
+
+const variablesOf = (rows: readonly (readonly Value[])[]): Variable[] =>
+  rows.map(([key, value]) => ({ key: key as string, value: value as string }));

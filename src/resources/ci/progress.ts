@@ -206,7 +206,20 @@ export async function setStatus(
   status: Status,
   now: number,
 ): Promise<void> {
-  if (ids.length === 0) return;
+  for (let from = 0; from < ids.length; from += AT_ONCE) {
+    await setStatusOfSome(db, ids.slice(from, from + AT_ONCE), status, now);
+  }
+}
+
+/** Jobs that one statement changes: others read between two of them. */
+const AT_ONCE = 250;
+
+async function setStatusOfSome(
+  db: Database,
+  ids: readonly number[],
+  status: Status,
+  now: number,
+): Promise<void> {
   const columns = { status, ...timesOf(status, now), updated_at: now };
   const these = among("id", ids);
   const changed = await db.rows(

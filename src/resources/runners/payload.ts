@@ -11,10 +11,9 @@ import type { Secrets } from "../../core/secrets.ts";
 import { isoInstant } from "../../core/time.ts";
 import type { Edition } from "../../core/version.ts";
 import { BRANCHES, findRefs, pipelineNameOf, TAGS } from "../../git/refs.ts";
-import { all, among } from "../../store/conditions.ts";
 import type { Reader, Store } from "../../store/port.ts";
 import { urlOf } from "../ci/deploying.ts";
-import { dotenvOf } from "../ci/dotenv.ts";
+import { type Depending, dotenvFor, earlierThan } from "../ci/dotenv.ts";
 import { slugOf, tierOf } from "../ci/environment-names.ts";
 import { findEnvironment } from "../ci/environments.ts";
 import { type JobSpec, specOf } from "../ci/progress.ts";
@@ -153,15 +152,13 @@ export async function payloadOf(making: Making, job: ClaimedJob): Promise<object
   );
   const given = await givenVariables(db, secrets, job.pipeline_id, job.id);
   const environment = spec.environment?.name;
-  const earlier = await dependenciesOf(db, job, facts, spec);
+  const place = { ...job, stage_index: facts.stage_index };
+  const earlier = await dependenciesOf(db, place, spec);
   const needed = await dependenciesElsewhere(db, job, spec.needsElsewhere ?? [], at);
   const elsewhere = needed.filter((one) => one !== undefined);
   const isProtected = facts.protected === 1;
   const own = await variablesFor(db, secrets, source, { isProtected, environment });
-  const handedOn = await dotenvOf(
-    db,
-    earlier.map(({ id }) => id),
-  );
+  const handedOn = await dotenvFor(db, place, spec);
   const address = new URL(`${base}/${facts.full_path}.git`);
   address.username = JOB_LOGIN;
   address.password = job.token;
@@ -267,17 +264,10 @@ export async function payloadOf(making: Making, job: ClaimedJob): Promise<object
  */
 async function dependenciesOf(
   db: Reader,
-  job: ClaimedJob,
-  facts: JobFacts,
+  job: Depending,
   spec: JobSpec,
 ): Promise<readonly Dependency[]> {
-  const needed = spec.needs?.filter(({ artifacts }) => artifacts).map((need) => need.job);
-  const names = spec.options.dependencies ?? needed;
-  const which = all([
-    { sql: "d.pipeline_id = ? and d.retried = 0 and d.id <> ?", values: [job.pipeline_id, job.id] },
-    spec.needs ? undefined : { sql: "d.stage_index < ?", values: [facts.stage_index] },
-    among("d.name", names && [...new Set(names)]),
-  ]);
+  const which = earlierThan(job, spec);
   const rows = await db.rows(
     `select d.id, d.name, a.file_name, f.size from ci_jobs d
      left join job_artifacts a on a.job_id = d.id and a.file_type = 'archive'
