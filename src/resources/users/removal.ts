@@ -49,6 +49,7 @@ export const USER_PARTS: readonly Part[] = [
   ["label_subscriptions", "user_id", "label_id"],
   ["wiki_page_subscriptions", "user_id", "page_id"],
   ["collapsed_board_lists", "user_id", "list_id"],
+  ["board_lists", "assignee_id", "id"],
   ["notification_settings", "user_id", "id"],
   ["members", "user_id", "id"],
   ["access_requests", "user_id", "id"],
