@@ -110,6 +110,7 @@ import { triggerResource } from "./triggers/index.ts";
 import { uploadResource } from "./uploads/index.ts";
 import { userAgentResource } from "./user-agents/index.ts";
 import { userFollowResource } from "./user-follows/index.ts";
+import { userPreferenceResource } from "./user-preferences/index.ts";
 import { userStatusResource } from "./user-statuses/index.ts";
 import { userResource } from "./users/index.ts";
 import { variableResource } from "./variables/index.ts";
@@ -232,6 +233,7 @@ export const resources: readonly Resource[] = [
   userResource,
   userAgentResource,
   userFollowResource,
+  userPreferenceResource,
   userStatusResource,
   variableResource,
   wikiResource,

@@ -1283,5 +1283,6 @@ export const INTERNAL: Readonly<Record<string, string>> = {
   wiki_blob_pieces: "files of wikis",
   wiki_blobs: "files of wikis",
   wiki_page_versions: "earlier versions of wikis' pages",
+  user_preferences: "how pages look",
   user_agents: "with which program a record was created",
 };
