@@ -111,6 +111,7 @@ import { triggerResource } from "./triggers/index.ts";
 import { uploadResource } from "./uploads/index.ts";
 import { userAgentResource } from "./user-agents/index.ts";
 import { userFollowResource } from "./user-follows/index.ts";
+import { userPreferenceResource } from "./user-preferences/index.ts";
 import { userStatusResource } from "./user-statuses/index.ts";
 import { userResource } from "./users/index.ts";
 import { variableResource } from "./variables/index.ts";
@@ -234,6 +235,7 @@ export const resources: readonly Resource[] = [
   userResource,
   userAgentResource,
   userFollowResource,
+  userPreferenceResource,
   userStatusResource,
   variableResource,
   wikiResource,
