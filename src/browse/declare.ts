@@ -195,13 +195,18 @@ const declaring =
         }),
     });
 
-/** What has pages: their addresses are below those of a project or group, or of the whole site. */
-export type PageKind = "project" | "group" | "site";
+/** What has pages: their addresses are below those of a project or group, of the whole site, or of the caller's account. */
+export type PageKind = "project" | "group" | "site" | "account";
+
+/** Whether pages are below the address of a group or project. */
+export const isOfPlace = (of: PageKind): of is "project" | "group" =>
+  of === "project" || of === "group";
 
 const BUILDERS = {
   project: routes({ source: "project", isAddress: true }),
   group: routes({ source: "group", isAddress: true }),
   site: routes(),
+  account: routes(),
 } as unknown as Readonly<Record<PageKind, ReturnType<typeof routes>>>;
 
 /** What a form of a page does. */

@@ -23,7 +23,8 @@ const DESCRIPTION: FormField = {
   label: "Description",
   isOptional: true,
 };
-const EXPIRES: FormField = {
+/** When something new stops to work. */
+export const EXPIRES: FormField = {
   ...{ name: "expires_at", label: "Expires on", kind: "date", isOptional: true },
   hint: "From that day on it is refused; if empty, never",
 };
