@@ -295,7 +295,7 @@ const requestShown: Showing<"place" | "found" | "discussions"> = {
         fact(
           "Pipeline",
           head_pipeline?.web_url &&
-            html`<a href="${head_pipeline.web_url}">${head_pipeline.status}</a>`,
+            html`<a href="${head_pipeline.web_url}">${head_pipeline.status}</a> · <a href="${web_url}/pipelines">All</a>`,
         ),
         fact("Code quality", head_pipeline && (await qualityOf(visit, shown.found.iid))),
         facts("Artifacts", head_pipeline ? await exposedIn(visit, shown.found.iid) : []),

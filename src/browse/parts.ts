@@ -90,6 +90,7 @@ const OF_PROJECT: readonly Item[] = [
   ["Environments", "/-/environments", "GET /projects/:id/environments"],
   // Those who may read the code: the role that the list of packages needs.
   ["Packages", "/-/packages", "GET /projects/:id/repository/tree"],
+  ["Dependencies", "/-/dependencies", "GET /projects/:id/dependencies"],
   ["Boards", "/-/boards", "GET /projects/:id/boards"],
   ["Milestones", "/-/milestones", "GET /projects/:id/milestones"],
   ["Labels", "/-/labels", "GET /projects/:id/labels"],
@@ -308,18 +309,20 @@ export function about(
     readonly path: string;
     readonly lead?: Html | undefined;
     readonly facts: readonly Html[];
+    /** What else is beside it. */
+    readonly aside?: Html | undefined;
     readonly body?: Html | undefined;
     readonly script?: PageContent["script"];
   },
 ): PageContent {
-  const { of, within = [], title, name = title, titled = title, path, lead, body } = thing;
+  const { of, within = [], title, name = title, titled = title, path, lead, aside, body } = thing;
   const known = thing.facts.filter((one) => one.text !== "");
   return pageIn(place, visit, {
     ...{ title, script: thing.script },
     titles: [titled, of[0]],
     steps: [of, ...within, [name, path]],
     body: html`${lead && html`<p class="lead">${lead}</p>`}
-<div class="beside"><div>${body}</div>${known.length > 0 && html`<aside id="facts" aria-label="Facts"${thing.script === LIVE && html` data-live`}><dl>${known}</dl></aside>`}</div>`,
+<div class="beside"><div>${body}</div>${known.length > 0 && html`<aside id="facts" aria-label="Facts"${thing.script === LIVE && html` data-live`}><dl>${known}</dl></aside>`}${aside}</div>`,
   });
 }
 

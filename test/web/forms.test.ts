@@ -778,6 +778,74 @@ describe("forms of wikis", () => {
   });
 });
 
+describe("pages of wikis", () => {
+  it("tell what they were, what was changed, and what is beside them", async () => {
+    const project = await newCodeProject(app);
+    const base = `/${project.fullPath}/-/wikis`;
+    const [developer, reporter] = [as("developer"), as("reporter")];
+    const form = { title: "docs/Set up", content: "first <b>\n", format: "markdown" };
+    await developer.post(`${base}/new`, form);
+    const page = `${base}/docs/Set-up`;
+    await developer.post(`${page}/edit`, { ...form, content: "second\n" });
+    expect((await reporter.get(page)).page).toContain(`href="${page}/history"`);
+    const history = await reporter.get(`${page}/history`);
+    expect(history.status).toBe(200);
+    const versions = [...history.page.matchAll(/diff\?version_id=([0-9a-f]{40})/g)];
+    expect(versions).toHaveLength(2);
+    const [[, newest], [, oldest]] = versions as unknown as [string[], string[]];
+    const old = await reporter.get(`${page}?version_id=${oldest}`);
+    expect(old.page).toMatch(/first <b>.*<aside/s);
+    expect(old.page).toContain("This is what the page was once.");
+    expect(old.page).not.toContain(`${page}/edit`);
+    const changed = await reporter.get(`${page}/diff?version_id=${newest}`);
+    expect(changed.page).toContain("<td>−</td><td><code>first &lt;b&gt;</code></td>");
+    expect(changed.page).toContain("<td>+</td><td><code>second</code></td>");
+    for (const path of ["none/history", "none/diff?version_id=0000", "docs/Set-up/diff"]) {
+      expect([path, (await reporter.get(`${base}/${path}`)).status]).toEqual([path, 404]);
+    }
+    for (const path of [`${page}/history`, `${page}/diff?version_id=${newest}`]) {
+      expect((await as("stranger").get(path)).status).toBe(404);
+      expect((await as("anonymous").get(path)).status).toBe(302);
+    }
+    // The first pages are beside it, unless there is a sidebar.
+    expect((await reporter.get(page)).page).toContain(
+      `<li><a href="${page}">docs/Set up</a></li></ul><p>`,
+    );
+    await developer.post(`${base}/new`, { ...form, title: "_sidebar", content: "*Mine*" });
+    const shown = (await reporter.get(page)).page;
+    expect(shown).toMatch(/<aside aria-label="Sidebar" class="text"><p[^>]*><em>Mine<\/em>/);
+    expect(shown).not.toContain("All pages");
+  });
+
+  it("have files attached to them", async () => {
+    const project = await newCodeProject(app);
+    const base = `/${project.fullPath}/-/wikis`;
+    const developer = as("developer");
+    await developer.get(`${base}/new`);
+    const attach = async (path: string, name: string, content: string) => {
+      const body = new FormData();
+      const fields = { title: "home", content: "See", format: "markdown" };
+      for (const [key, value] of Object.entries(fields)) body.append(key, value);
+      body.append("authenticity_token", developer.csrf);
+      body.append("file", new Blob([content]), name);
+      const headers = { cookie: developer.cookie };
+      return app.fetch(
+        new Request(`http://localhost${base}/${path}`, { method: "POST", body, headers }),
+      );
+    };
+    const made = await attach("new", "a b.txt", "attached");
+    expect([made.status, made.headers.get("location")]).toEqual([303, `${base}/home`]);
+    const { page } = await developer.get(`${base}/home`);
+    const [, address = ""] = /href="([^"]*uploads[^"]*)"/.exec(page) ?? [];
+    const file = await developer.get(address.replace(/^http:\/\/localhost/, ""));
+    expect([file.status, file.page]).toEqual([200, "attached"]);
+    // Browsers send an empty file where none was chosen.
+    expect((await attach("home/edit", "", "")).status).toBe(303);
+    const { json } = await project.get("/wikis/home");
+    expect(json.content).toBe("See");
+  });
+});
+
 describe("forms of releases", () => {
   it("create, change and delete them", async () => {
     const project = await newCodeProject(app);
