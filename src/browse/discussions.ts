@@ -9,6 +9,7 @@ import { mayAdminNote, mayResolveNote } from "../resources/notes/abilities.ts";
 import { projectAction, type Showing, type Shown, type Visit } from "./declare.ts";
 import { deleteButton, formPage } from "./forms.ts";
 import { at, listed, placeOf, refused, tag, who } from "./parts.ts";
+import { ticking, toggled, withTasks } from "./tasks.ts";
 
 /** What is discussed: an issue or a merge request, with its page below the address of the project. */
 export interface Discussed {
@@ -77,11 +78,17 @@ export async function threadsOf(
     of,
   );
   const mayChange = (note: Shown) => of.name !== "epics" && mayEdit(of.found, note, visit);
+  const textOf = (note: Shown) => {
+    const text = rendered.get(note.id) as Html;
+    return mayChange(note)
+      ? withTasks(text, note.body, visit, `${path}/notes/${note.id}/tasks`)
+      : text;
+  };
   const shown = (
     note: Shown,
   ) => html`<article id="note_${note.id}" class="${note.system ? "done" : "said"}">
 <header>${who(note.author, visit)} <a href="#note_${note.id}">${at(note.created_at)}</a>${tag(note.internal, "Internal")}${tag(note.resolved, "Resolved")}</header>
-<div class="text">${rendered.get(note.id)}</div>
+<div class="text">${textOf(note)}</div>
 ${emoji(note)}
 ${mayChange(note) && html`<div class="actions"><a class="button quiet" href="${mountOf(visit.view)}${path}/notes/${note.id}/edit">Edit<span class="unseen"> the comment of ${note.author?.name}</span></a></div>`}
 </article>`;
@@ -275,6 +282,19 @@ export function discussionActions(
           `${placeOf(place).address}/-/${name}/${noteable.iid}/notes/${found.id}/delete`,
           "Delete this comment? It can't be brought back.",
         ),
+    }),
+    projectAction({
+      ...{ path: `/-/${name}/:${iid}/notes/:note_id/tasks`, again, input: note },
+      summary: `Tick a task of a comment on ${one}, or take that back`,
+      fields: ticking,
+      performs: [`PUT ${of}/notes/:note_id`, names],
+      sends: async (typed, { perform }, source) => {
+        const { note_id } = typed;
+        const asked = { id: source?.id, noteable_id: typed[iid], note_id };
+        const { value } = await perform(`GET ${of}/notes/:note_id`, asked);
+        return { note_id, body: toggled((value as Shown).body, typed) };
+      },
+      to: (_, parameters) => toNote({ id: parameters["note_id"] }, parameters),
     }),
     action(
       "/notes/:note_id/delete",

@@ -497,6 +497,49 @@ describe("what is discussed", () => {
   });
 });
 
+describe("tasks of texts", () => {
+  it("are ticked by those who may change the text, unless somebody else was faster", async () => {
+    const project = await newCodeProject(app);
+    const description =
+      "# Plan\r\n\r\n> 1. [x] done\r\n\r\n- [ ] <b>one</b>\n  - [ ] two\n- [~] never\n";
+    await project.send("POST", "/issues", { title: "Plan", description }, "reporter");
+    const said = await project.send("POST", "/issues/1/notes", { body: "- [ ] asked" }, "reporter");
+    const path = `/${project.fullPath}/-/issues/1`;
+    const reporter = as("reporter");
+    const boxes = async (person: Person = "reporter") => {
+      const { page } = await as(person).get(path);
+      return [
+        ...page.matchAll(
+          /<button class="task" name="line" value="(\d+)" role="checkbox" aria-checked="(\w+)" aria-label="([^"]*)"/g,
+        ),
+      ].map(([, line, state, label]) => [line, state, label]);
+    };
+    expect(await boxes()).toEqual([
+      ["2", "true", "done"],
+      ["4", "false", "&lt;b&gt;one&lt;/b&gt;"],
+      ["5", "false", "two"],
+      ["0", "false", "asked"],
+    ]);
+    expect(await boxes("guest")).toEqual([]);
+    const of = fieldsOf((await reporter.get(path)).page)["of"] as string;
+    const [, ofText = ""] = /name="of" value="(\w+)"/.exec((await reporter.get(path)).page) ?? [];
+    expect(of).not.toBe(ofText);
+    const ticked = await reporter.post(`${path}/tasks`, { line: "5", of: ofText });
+    expect([ticked.status, ticked.headers.get("location")]).toEqual([303, path]);
+    const text = async () => (await project.get("/issues/1")).json.description;
+    expect(await text()).toBe(description.replace("[ ] two", "[x] two"));
+    const late = await reporter.post(`${path}/tasks`, { line: "5", of: ofText });
+    expect([late.status, late.page.includes("changed the text meanwhile")]).toEqual([422, true]);
+    const [, now = ""] = /name="of" value="(\w+)"/.exec((await reporter.get(path)).page) ?? [];
+    expect((await reporter.post(`${path}/tasks`, { line: "0", of: now })).status).toBe(422);
+    await reporter.post(`${path}/tasks`, { line: "5", of: now });
+    expect(await text()).toBe(description);
+    expect((await as("guest").post(`${path}/tasks`, { line: "5", of: ofText })).status).toBe(404);
+    await reporter.post(`${path}/notes/${said.json.id}/tasks`, { line: "0", of });
+    expect((await project.get(`/issues/1/notes/${said.json.id}`)).json.body).toBe("- [x] asked");
+  });
+});
+
 describe("forms of files", () => {
   const COMMIT = { commit_message: "By hand", asks_to_merge: "true" };
 
