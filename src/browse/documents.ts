@@ -197,7 +197,11 @@ const wikis: readonly Route[] = (["project", "group"] as const).flatMap((of) => 
       const path = `${pathOfPage(slug)}/diff`;
       return about(place, visit, {
         ...{ of: ["Wiki", "/-/wikis"], within: [[slug, pathOfPage(slug)]], name: "Changes" },
-        ...{ title: `Changes of ${slug}`, path, facts: [] },
+        ...{
+          title: `Changes of ${slug}`,
+          path: `${path}${visit.request.query && `?${visit.request.query}`}`,
+          facts: [],
+        },
         body: await changed("files", changes, visit, placeOf(place).address + path),
       });
     },

@@ -22,6 +22,7 @@ import {
   discussed,
   discussionActions,
   mayWrite,
+  reacting,
   reactions,
   todoButton,
   typedIn,
@@ -229,6 +230,7 @@ const issuePages: readonly Route[] = ["issues", "work_items"].map((segment) =>
     path: `/-/${segment}/:issue_iid`,
     summary: segment === "issues" ? "Show an issue" : "Show an issue as a work item",
     input: { issue_iid: param.recordId() },
+    fields: reacting,
   }),
 );
 
@@ -318,6 +320,7 @@ export const issuablePages: readonly Route[] = [
     path: "/-/merge_requests/:merge_request_iid",
     summary: "Show a merge request",
     input: { merge_request_iid: param.recordId() },
+    fields: reacting,
   }),
   groupPage({
     path: "/-/epics",

@@ -14,7 +14,7 @@ import {
   type Visit,
 } from "./declare.ts";
 import { changed, lineKey, type Numbers, type Talks, viewInput } from "./diffs.ts";
-import { type Discussed, mayWrite, threadsOf, typedIn } from "./discussions.ts";
+import { type Discussed, mayWrite, reacting, threadsOf, typedIn } from "./discussions.ts";
 import { preview } from "./forms.ts";
 import { about, fact, listed, placeOf, refused } from "./parts.ts";
 import { pipelineRow } from "./pipelines.ts";
@@ -211,6 +211,7 @@ export const reviewPages: readonly Route[] = [
     path: "/-/merge_requests/:merge_request_iid/diffs",
     summary: "Show what a merge request changes, and what is said about its lines",
     input: { merge_request_iid: param.recordId(), ...viewInput, ...versionInput, line },
+    fields: reacting,
   }),
   projectAction({
     path: "/-/merge_requests/:merge_request_iid/diffs",

@@ -429,8 +429,11 @@ describe("what is discussed", () => {
     const path = `/${project.fullPath}/-/issues/${issue.iid}`;
     const give = (who: Person, name: string) =>
       as(who).post(`${path}/notes/${id}/award_emoji`, { name });
+    const action = `action="${path}/notes/${id}/award_emoji"`;
     const shown = (await as("developer").get(path)).page;
-    expect(shown).toContain(`action="${path}/notes/${id}/award_emoji"`);
+    expect(shown).toContain(`href="?react=${id}#note_${id}"`);
+    expect(shown).not.toContain(action);
+    expect((await as("developer").get(`${path}?react=${id}`)).page).toContain(action);
     const given = await give("developer", "tada");
     expect([given.status, given.headers.get("location")]).toEqual([303, `${path}#note_${id}`]);
     await give("guest", "tada");
