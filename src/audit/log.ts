@@ -129,6 +129,7 @@ export type AuditAction =
   | "deploy key removed"
   | "e-mail address added"
   | "e-mail address removed"
+  | "e-mail address changed"
   | "deploy token made"
   | "deploy token removed"
   | "push rule added"
