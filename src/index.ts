@@ -7,6 +7,8 @@ export type {
   GitlabImport,
   ImportProgress,
   ImportReport,
+  PlaceholderRecord,
+  Reassignment,
   RepositoryImport,
 } from "./admin/imports.ts";
 export type { Admin } from "./admin/index.ts";

@@ -45,6 +45,7 @@ export async function crowd(
       const parts = await addWork(db, add, ids, { users, projects }, rows);
       await addTalk(add, ids, params, { users, ...parts });
       await addBelongings(db, add, ids, params, { users, projects });
+      await addDelivery(add, ids, { users, projects });
     },
     { unlimited: true },
   );
@@ -96,7 +97,7 @@ async function addRows(
 /** The tables whose ids others refer to. */
 const HAS_ID = new Set([
   ...["users", "namespaces", "projects", "labels", "milestones", "issues", "merge_requests"],
-  ...["iterations", "scim_users", "boards"],
+  ...["iterations", "scim_users", "boards", "pipelines", "environments"],
 ]);
 
 async function addPeopleAndPlaces(db: Database, add: Add, ids: Ids, rows: number) {
@@ -437,6 +438,86 @@ async function addBelongings(
     trusted: 0,
     ...times,
   });
+}
+
+/** What is built, released and deployed, and what belongs to that. */
+async function addDelivery(
+  add: Add,
+  ids: Ids,
+  { users, projects }: { users: number; projects: number },
+): Promise<void> {
+  const user_id = `${users} + x`;
+  const sha = "'0123456789012345678901234567890123456789'";
+  const run = {
+    user_id,
+    ref: "'main'",
+    status: "case when x % 2 = 0 then 'success' else 'failed' end",
+  };
+  const state = {
+    slug: "'common-' || x",
+    tier: "'development'",
+    state: "case when x % 2 = 0 then 'stopped' else 'available' end",
+    auto_stop_setting: "'always'",
+  };
+  for (const [project_id, iid] of [
+    [ids.project, "1000 + x"],
+    [`${projects} + x`, "1000"],
+  ] as const) {
+    const mine = { project_id, ...times };
+    await add("releases", {
+      ...mine,
+      tag: "'v' || x",
+      name: TEXT,
+      author_id: user_id,
+      released_at: at,
+    });
+    const environments = await add("environments", { ...mine, ...state, name: "'common' || x" });
+    await add("deployments", {
+      ...{ ...mine, ...run, iid, sha, tag: 0, finished_at: at },
+      environment_id: `${environments} + x`,
+    });
+    const pipelines = await add("pipelines", {
+      ...{ ...mine, ...run, iid, sha, before_sha: sha },
+      source: "case when x % 2 = 0 then 'push' else 'web' end",
+    });
+    await add("ci_jobs", {
+      ...{ ...mine, ...run, pipeline_id: `${pipelines} + x`, kind: "'build'" },
+      ...{ name: TEXT, stage: "'test'", stage_index: 0 },
+    });
+    await add("packages", {
+      ...{ ...mine, package_type: "'generic'", name: "'common' || x", version: "'1.0'" },
+      ...{ status: "'default'", creator_id: user_id },
+    });
+    await add("feature_flags", {
+      ...{ ...mine, name: "'common' || x", active: "x % 2", strategies: "'[]'", next_id: 1 },
+    });
+  }
+  const own = { project_id: ids.project, ...times };
+  await add("hooks", {
+    ...own,
+    url: "'https://a.test/' || x",
+    events: 1,
+    base: "'https://a.test'",
+  });
+  await add("protected_tags", { ...own, name: "'common' || x", is_wildcard: 0 });
+  await add("container_repositories", { ...own, name: "'common' || x" });
+  await add("draft_notes", {
+    ...{ ...own, merge_request_id: ids.merge_request, author_id: ids.developer, body: TEXT },
+  });
+  for (const [column, id] of [
+    ["namespace_id", ids.group],
+    ["project_id", ids.project],
+  ] as const) {
+    const of = { [column]: id, ...times };
+    await add("deploy_tokens", {
+      ...{ ...of, name: TEXT, digest: `'deploy ${column} ' || x`, scopes: `'["read_repository"]'` },
+    });
+    await add("access_requests", { [column]: id, user_id, created_at: at });
+    await add("member_invitations", {
+      ...{ ...of, email: "'invited' || x || '@example.com'", access_level: 30 },
+    });
+  }
+  await add("topics", { name: "'common' || x", title: TEXT, ...times });
 }
 
 /** PostgreSQL needs statistics, and its index-only scans a map of what all can see. */

@@ -1,9 +1,17 @@
 import { readFile } from "node:fs/promises";
 import { type Command, Option } from "commander";
-import type { Admin, GitlabImport, ImportReport } from "../../src/index.ts";
+import type { Admin, GitlabImport, ImportReport, PlaceholderRecord } from "../../src/index.ts";
 import { type DatabaseOptions, databaseOption, nameOf, withAdmin } from "../database.ts";
 import { Failure, UsageError } from "../errors.ts";
-import { askSecret, JSON_OPTION, type JsonOptions, print, progressBar } from "../ui.ts";
+import {
+  askSecret,
+  type Columns,
+  JSON_OPTION,
+  type JsonOptions,
+  print,
+  printList,
+  progressBar,
+} from "../ui.ts";
 
 interface ImportOptions extends DatabaseOptions, JsonOptions {
   url?: string;
@@ -15,6 +23,8 @@ interface ImportOptions extends DatabaseOptions, JsonOptions {
   into?: string;
   path?: string;
   as?: string;
+  from?: string;
+  to?: string;
 }
 
 /** Failures that are printed one by one. */
@@ -52,8 +62,8 @@ Examples:
     .addHelpText(
       "after",
       `
-People are the users of the same name or confirmed address; what others have done becomes the importer's. An import
-that was interrupted goes on when the command is run again, and a later one takes what is new. What could not be taken is
+People are the users of the same name or confirmed address. Others have placeholders in groups, which can become
+somebody later (pm-cli import reassign); in a user's own namespace what they have done is the importer's. An import that was interrupted goes on when the command is run again, and a later one takes what is new. What could not be taken is
 in the report. On a terminal, the token is asked for.
 
 Examples:
@@ -61,6 +71,33 @@ Examples:
   $ pm-cli import gitlab --url https://gitlab.example.com --token-file token --project acme/site --into acme --json`,
     )
     .action(importFromGitlab);
+
+  importing
+    .command("placeholders")
+    .description("list who did what was imported into a group, and is nobody here")
+    .addOption(databaseOption())
+    .option("--group <group>", "group at the top that they were imported into: its full path here")
+    .option(...JSON_OPTION)
+    .action(listPlaceholders);
+
+  importing
+    .command("reassign")
+    .description("say who somebody is whose work was imported, and who is nobody here")
+    .addOption(databaseOption())
+    .option("--group <group>", "group at the top that they were imported into: its full path here")
+    .option("--from <username>", "their user name there, or that of the placeholder")
+    .option("--to <username>", "user name of who they are here")
+    .option(...JSON_OPTION)
+    .addHelpText(
+      "after",
+      `
+What they have written becomes that user's, who becomes a member wherever they were one. This can't be undone.
+
+Examples:
+  $ pm-cli import placeholders --group acme
+  $ pm-cli import reassign --group acme --from ada --to ada.lovelace`,
+    )
+    .action(reassignPlaceholder);
 
   for (const [name, title] of [
     ["github", "GitHub"],
@@ -82,8 +119,8 @@ Examples:
       .addHelpText(
         "after",
         `
-People are the users of the address that they show there; above what others have written stands who it was. An import
-that was interrupted goes on when the command is run again, and a later one takes what is new. On a terminal, the token is
+People are the users of the address that they show there. Others have placeholders in groups, which can become somebody
+later (pm-cli import reassign); in a user's own namespace, above what they have written stands who it was. An import that was interrupted goes on when the command is run again, and a later one takes what is new. On a terminal, the token is
 asked for.
 
 Examples:
@@ -125,6 +162,35 @@ async function importFromGitlab(options: ImportOptions): Promise<void> {
   const token = await tokenOf(options);
   await runImport(options, (admin, more) =>
     admin.imports.fromGitlab({ url, token, ...what, ...more }),
+  );
+}
+
+async function listPlaceholders(options: ImportOptions): Promise<void> {
+  const { db, group } = options;
+  if (group === undefined) throw new UsageError("--group is required");
+  const found = await withAdmin(db, (admin) => admin.imports.placeholders(group));
+  await printList(found, options, PLACEHOLDERS, "Everybody is somebody here.");
+}
+
+const PLACEHOLDERS: Columns<PlaceholderRecord> = {
+  source: ({ source }) => source,
+  username: ({ username }) => username,
+  name: ({ name }) => name,
+  status: ({ status }) => status.replaceAll("_", " "),
+  placeholder: ({ placeholder }) => placeholder,
+  "reassigned to": ({ reassigned_to: to }) => to,
+};
+
+async function reassignPlaceholder(options: ImportOptions): Promise<void> {
+  const { db, group, from, to } = options;
+  if (group === undefined || from === undefined || to === undefined) {
+    throw new UsageError("--group, --from and --to are required");
+  }
+  const told = await withAdmin(db, (admin) => admin.imports.reassign({ group, from, to }));
+  await print(
+    told,
+    options,
+    ({ username, source }) => `What ${username} of ${source} has done is @${to}'s now.`,
   );
 }
 

@@ -102,6 +102,7 @@ const TABLES: Readonly<Record<string, readonly string[]>> = {
   u: ["users"],
   uf: ["user_follows"],
   us: ["user_statuses"],
+  pre: ["user_preferences"],
   v: ["users", "ci_variables"],
   up: ["project_uploads"],
   ue: ["user_emails"],

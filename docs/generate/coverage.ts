@@ -27,7 +27,10 @@ const LEFT_OUT: readonly (readonly [RegExp, string])[] = [
   [/^\/geo_/, "Geo: there is one place"],
   [/^\/sidekiq/, "Sidekiq: there is none; `pm-cli jobs list` shows background work"],
   [/^\/license/, "licences: there are none"],
-  [/ldap|\/saml|enterprise_users|provider_identity/, "groups of LDAP and SAML"],
+  [
+    /ldap|\/saml|enterprise_users|provider_identity|\/manage\/|members\/:x\/override/,
+    "groups of LDAP and SAML, and their users",
+  ],
   [/cluster|\/agents\b|\/orbit/, "Kubernetes: clusters and their agents"],
   [/error_tracking/, "error tracking"],
   [/\/ml\/|model_registry|\/models\b|ml_models/, "model registry"],

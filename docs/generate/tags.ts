@@ -148,6 +148,7 @@ export const TAGS: Readonly<Record<string, string>> = {
   "Impersonation tokens": "Tokens that administrators create for users.",
   "Personal access tokens": "Tokens that users create for themselves.",
   "User follows": "Users who follow others.",
+  "User preferences": "How users want to see things: kept for clients that ask for it.",
   "User statuses": "What users say about what they are doing.",
   Users: "Users.",
   Integrations:

@@ -16,6 +16,7 @@ import { releaseResource } from "../resources/releases/index.ts";
 import { siteAddresses } from "../resources/sites/addresses.ts";
 import { snippetResource } from "../resources/snippets/index.ts";
 import { uploadResource } from "../resources/uploads/index.ts";
+import { wikiResource } from "../resources/wikis/index.ts";
 import { badgeAddresses } from "./badges.ts";
 import { codeAddresses } from "./code.ts";
 import { evidenceAddresses } from "./evidences.ts";
@@ -47,10 +48,18 @@ const OF_PROJECT: readonly (readonly [path: string, address: string])[] = [
     "/-/snippets/:snippet_id/raw/:ref/:file_path*",
   ],
   ["/uploads/:secret/:file_name", "/uploads/:secret/:file_name"],
+  ["/wikis/uploads/:secret/:file_name", "/-/wikis/uploads/:secret/:file_name"],
 ];
 
 const API_ROUTES = [
-  ...[jobResource, mergeRequestResource, releaseResource, snippetResource, uploadResource],
+  ...[
+    jobResource,
+    mergeRequestResource,
+    releaseResource,
+    snippetResource,
+    uploadResource,
+    wikiResource,
+  ],
 ].flatMap(({ routes }) => routes);
 
 /** A route of the API at another path. @throws TypeError if there is none */
@@ -62,6 +71,10 @@ function routeAt(path: string, address: string): Route {
 
 const sameAddresses: readonly Route[] = [
   ...OF_PROJECT.map(([path, address]) => routeAt(`/projects/:id${path}`, `/:id*${address}`)),
+  routeAt(
+    "/groups/:id/wikis/uploads/:secret/:file_name",
+    "/groups/:id*/-/wikis/uploads/:secret/:file_name",
+  ),
   routeAt("/snippets/:snippet_id/raw", "/-/snippets/:snippet_id/raw"),
   routeAt(
     "/snippets/:snippet_id/files/:ref/:file_path/raw",

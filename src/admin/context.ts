@@ -52,7 +52,7 @@ export const byUser = { user: param.optional(param.text()) };
 /** A user by user name. @throws ApiError 404 */
 export async function findUser(db: Reader, username: string): Promise<users.User> {
   const found = await users.findByUsername(db, username);
-  if (!found || found.state === "ghost") throw notFound("User");
+  if (!found || !users.isAccount(found)) throw notFound("User");
   return found;
 }
 

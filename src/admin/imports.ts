@@ -1,16 +1,20 @@
 import * as v from "valibot";
-import { ApiError, notFound } from "../core/errors.ts";
+import { OPERATOR } from "../audit/log.ts";
+import { ApiError, conflict, notFound } from "../core/errors.ts";
 import {
   functionOption,
   type OptionSchemas,
   optionsOf,
+  readArgument,
   readOptions,
   textOption,
 } from "../core/options.ts";
 import type { SourceType } from "../resources/bulk-imports/dialects.ts";
 import * as imports from "../resources/bulk-imports/queries.ts";
 import type { ImportProgress } from "../resources/bulk-imports/running.ts";
-import { type AdminContext, findUser } from "./context.ts";
+import type { SourceUserStatus } from "../resources/placeholders/queries.ts";
+import type { Reader } from "../store/port.ts";
+import { type AdminContext, findAny, findUser, reference } from "./context.ts";
 
 export type { ImportProgress };
 
@@ -81,6 +85,31 @@ export interface ImportReport {
   failures: NotImported[];
 }
 
+/** Somebody who did what was imported, and is nobody here, or was not at first. */
+export interface PlaceholderRecord {
+  /** The address of the server that they are from, and their id, user name and name there. */
+  source: string;
+  source_id: string;
+  username: string;
+  name: string;
+  /** Whether, and how, it was said who they are. */
+  status: SourceUserStatus;
+  /** The user name of the placeholder; `null` once it is gone. */
+  placeholder: string | null;
+  /** The user name of who they are said to be here. */
+  reassigned_to: string | null;
+}
+
+/** Who a placeholder is. */
+export interface Reassignment {
+  /** The full path or id of the group at the top that they were imported into. */
+  group: string;
+  /** Their user name on the other server, or that of the placeholder. */
+  from: string;
+  /** The user name of who they are here. */
+  to: string;
+}
+
 /** Imports from other servers (docs/moving-in.md). */
 export interface ImportAdmin {
   /**
@@ -104,6 +133,15 @@ export interface ImportAdmin {
    * @throws as {@link fromGitlab}
    */
   fromGitea(options: RepositoryImport & { url: string }): Promise<ImportReport>;
+  /** Those who are nobody here of what was imported into a group at the top. @throws ApiError 404 */
+  placeholders(group: string): Promise<PlaceholderRecord[]>;
+  /**
+   * Makes what a placeholder did, and was a member of, somebody's, without asking them. This can't be undone.
+   *
+   * @throws OptionError if an option is wrong; ApiError 400 if they can't be, 404 if there is no such group, placeholder or user,
+   *   409 if several have that name
+   */
+  reassign(reassignment: Reassignment): Promise<PlaceholderRecord>;
 }
 
 const some = v.optional(textOption);
@@ -114,6 +152,10 @@ const OPTIONS = optionsOf({
 const REPOSITORY = optionsOf({
   ...{ url: some, token: textOption, repo: textOption, ...common },
 } satisfies OptionSchemas<RepositoryImport>);
+
+const REASSIGNMENT = optionsOf({
+  ...{ group: textOption, from: textOption, to: textOption },
+} satisfies OptionSchemas<Reassignment>);
 
 const GITHUB = "https://github.com";
 
@@ -139,6 +181,13 @@ export function importAdmin(context: AdminContext): ImportAdmin {
       ),
     fromGithub: async (options) => fromForge("github", "imports.fromGithub")(options),
     fromGitea: async (options) => fromForge("gitea", "imports.fromGitea")(options),
+    placeholders: async (group) => {
+      const name = readArgument("imports.placeholders", "group", reference, group);
+      const { id } = await findAny(context.store.reader(), "group", name, context.now());
+      return placeholdersOf(context.store.reader(), id);
+    },
+    reassign: async (options) =>
+      reassignTo(context, readOptions("imports.reassign", REASSIGNMENT, options) as Reassignment),
   };
 }
 
@@ -208,4 +257,36 @@ async function reportOf(store: AdminContext["store"], id: number): Promise<Impor
     })),
     failures,
   };
+}
+
+const placeholdersOf = (db: Reader, groupId: number, id?: number) =>
+  db.all<PlaceholderRecord>(
+    `select s.source_hostname as source, s.source_user_identifier as source_id, s.source_username as username,
+       s.source_name as name, s.status, p.username as placeholder, r.username as reassigned_to
+     from import_source_users s left join users p on p.id = s.placeholder_user_id
+     left join users r on r.id = s.reassign_to_user_id
+     where s.namespace_id = ?${id === undefined ? "" : " and s.id = ?"} order by s.id`,
+    id === undefined ? [groupId] : [groupId, id],
+  );
+
+async function reassignTo(
+  { store, now }: AdminContext,
+  { group: name, from, to }: Reassignment,
+): Promise<PlaceholderRecord> {
+  const { propose } = await import("../resources/placeholders/changes.ts");
+  const { named } = await import("../resources/placeholders/queries.ts");
+  const { reassign } = await import("../resources/placeholders/reassigning.ts");
+  const [group, id] = await store.transaction(async (db) => {
+    const group = await findAny(db, "group", name, now());
+    const [found, another] = await named(db, group.id, from);
+    if (!found) throw notFound("Placeholder");
+    if (another) throw conflict(`several people are called ${from}: name the placeholder`);
+    const change = { db, by: OPERATOR, group, isFinal: true, now: now() };
+    await propose(change, found, await findUser(db, to));
+    return [group.id, found.id];
+  });
+  await reassign(store, id, now());
+  const [told] = await placeholdersOf(store.reader(), group, id);
+  if (!told) throw notFound("Placeholder");
+  return told;
 }

@@ -239,6 +239,10 @@ export function userAdmin({ store, now, url }: AdminContext): UserAdmin {
 
 function userRecord(user: users.User): UserRecord {
   const { id, username, name, email } = user;
-  const state = user.state === "ghost" || user.state === "removed" ? "active" : user.state;
-  return { id, username, name, email, state, admin: user.admin === 1 };
+  const { state } = user;
+  const shown = state === "ghost" || state === "placeholder" || state === "removed";
+  return {
+    ...{ id, username, name, email, admin: user.admin === 1 },
+    state: shown ? "active" : state,
+  };
 }

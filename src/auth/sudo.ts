@@ -51,7 +51,7 @@ async function findPerson(db: Reader, idOrName: string): Promise<UserRow | undef
   if (isId && !Number.isSafeInteger(Number(idOrName))) return undefined;
   return db.one<UserRow>(
     `select ${USER_COLUMNS} from users u
-     where ${isId ? "u.id = ?" : "lower(u.username) = lower(?)"} and u.state not in ('ghost', 'removed')`,
+     where ${isId ? "u.id = ?" : "lower(u.username) = lower(?)"} and u.state not in ('ghost', 'placeholder', 'removed')`,
     [isId ? Number(idOrName) : idOrName],
   );
 }

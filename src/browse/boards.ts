@@ -39,7 +39,7 @@ document.addEventListener("drop", (event) => {
 function scopeOf({ milestone, assignee, labels = [], weight }: Shown): Record<string, unknown> {
   return {
     ...(milestone && { milestone: milestone.title }),
-    ...(assignee && { assignee_id: assignee.id }),
+    ...(assignee && { assignee_username: [assignee.username] }),
     ...(weight !== null && weight !== undefined && { weight }),
     labels: labels.map(({ name }: Shown) => name),
   };
@@ -54,26 +54,62 @@ interface Column {
   readonly filter: object;
 }
 
-/** The columns of a board: the open list, those of labels, and the closed list. */
+/** What a list is of, as the API's filters take it, with its title. */
+function subjectOf({ label, milestone, assignee, iteration }: Shown) {
+  if (milestone) return { title: milestone.title, filter: { milestone: [milestone.title] } };
+  if (assignee) {
+    return { title: `@${assignee.username}`, filter: { assignee_username: [assignee.username] } };
+  }
+  if (!iteration) return { title: label.name, filter: { labels: [label.name] } };
+  const days = `${iteration.start_date} - ${iteration.due_date}`;
+  return { title: iteration.title ?? days, filter: { iteration_id: [iteration.id] } };
+}
+
+type Filter = Readonly<Record<string, readonly unknown[] | undefined>>;
+
+/** The values of several filters together. */
+const together = (filters: readonly Filter[]): Record<string, unknown[]> => {
+  const names = new Set(filters.flatMap((filter) => Object.keys(filter)));
+  return Object.fromEntries(
+    [...names].map((name) => [name, filters.flatMap((filter) => filter[name] ?? [])]),
+  );
+};
+
+/** The columns of a board: the open list, those of something, and the closed list. */
 function columnsOf(board: Shown): readonly Column[] {
   const scope = scopeOf(board);
-  const labels = scope["labels"] as readonly string[];
-  const lists = (board.lists as readonly Shown[]).slice(0, MOST_COLUMNS);
+  const lists = (board.lists as readonly Shown[]).slice(0, MOST_COLUMNS).map((list) => ({
+    ...subjectOf(list),
+    list: String(list.id),
+  }));
   const inOrder = { ...scope, state: "opened", order_by: "relative_position", sort: "asc" };
-  const elsewhere = lists.map(({ label }) => label.name);
+  const elsewhere = together(lists.map(({ filter }): Filter => filter));
+  /** Of a board that shows one milestone only, the list of another one is empty. */
+  const within = ({ filter }: (typeof lists)[number]) => {
+    const { labels, assignee_username: people, milestone } = filter as Filter;
+    const isOther =
+      milestone !== undefined &&
+      scope["milestone"] !== undefined &&
+      milestone[0] !== scope["milestone"];
+    return {
+      ...{ ...inOrder, ...filter, ...(isOther && { iids: [0] }) },
+      ...together([
+        { labels: scope["labels"], assignee_username: scope["assignee_username"] } as Filter,
+        { labels, assignee_username: people },
+      ]),
+      ...(milestone && { milestone: milestone[0] }),
+    };
+  };
   return [
     ...(board.hide_backlog_list
       ? []
       : [
           {
             ...{ list: "backlog", title: "Open" },
-            filter: { ...inOrder, ...(elsewhere.length > 0 && { not: { labels: elsewhere } }) },
+            filter: { ...inOrder, ...(lists.length > 0 && { not: elsewhere }) },
           },
         ]),
-    ...lists.map(({ id, label }) => ({
-      ...{ list: String(id), title: label.name },
-      filter: { ...inOrder, labels: [...labels, label.name] },
-    })),
+    ...lists.map((list) => ({ list: list.list, title: list.title, filter: within(list) })),
     ...(board.hide_closed_list
       ? []
       : [{ list: "closed", title: "Closed", filter: { ...scope, state: "closed" } }]),

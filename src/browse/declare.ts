@@ -62,6 +62,10 @@ export interface Refusal {
 /** A route, with the names of its parameters that the page has by other names. */
 export type Renamed = readonly [route: string, names: Readonly<Record<string, string>>];
 
+/** A route, and the names of its parameters that a page has by other names. */
+const partsOfRoute = (given: string | Renamed | Route) =>
+  Array.isArray(given) ? (given as unknown as Renamed) : ([given as string | Route, {}] as const);
+
 /** What a page shows. */
 export interface Showing<Names extends string> {
   /** The answer that must be a list with one row: else there is no such page. */
@@ -72,7 +76,7 @@ export interface Showing<Names extends string> {
    * The routes of the API whose answers the page shows. They are performed for the visitor with the page's parameters, so
    * that everybody sees what the API tells them.
    */
-  readonly shows: Readonly<Record<Names, string | Renamed>>;
+  readonly shows: Readonly<Record<Names, string | Renamed | Route>>;
   /** Where those who may make what there is not yet are led, and the route of the API that makes it. */
   readonly absent?: {
     readonly route: string;
@@ -128,8 +132,8 @@ export async function show<Names extends string>(
   };
   const unfinished = new Set<string>();
   const shown = {} as Record<Names, Shown>;
-  for (const [name, given] of Object.entries<string | Renamed>(shows)) {
-    const [route, names] = typeof given === "string" ? [given, {}] : given;
+  for (const [name, given] of Object.entries<string | Renamed | Route>(shows)) {
+    const [route, names] = partsOfRoute(given);
     const renamed = Object.entries(names).map(([theirs, ours]) => [theirs, parameters[ours]]);
     let called: Called;
     try {
@@ -195,13 +199,18 @@ const declaring =
         }),
     });
 
-/** What has pages: their addresses are below those of a project or group, or of the whole site. */
-export type PageKind = "project" | "group" | "site";
+/** What has pages: their addresses are below those of a project or group, of the whole site, or of the caller's account. */
+export type PageKind = "project" | "group" | "site" | "account";
+
+/** Whether pages are below the address of a group or project. */
+export const isOfPlace = (of: PageKind): of is "project" | "group" =>
+  of === "project" || of === "group";
 
 const BUILDERS = {
   project: routes({ source: "project", isAddress: true }),
   group: routes({ source: "group", isAddress: true }),
   site: routes(),
+  account: routes(),
 } as unknown as Readonly<Record<PageKind, ReturnType<typeof routes>>>;
 
 /** What a form of a page does. */
@@ -274,9 +283,7 @@ export const actionIn = (of: PageKind, spec: ActionSpec): Route => {
           return show(spec.again, again, runner, sent, { typed });
         }
         const given = spec.performs;
-        const [route, names] = Array.isArray(given)
-          ? (given as Renamed)
-          : [given as string | Route, {}];
+        const [route, names] = partsOfRoute(given);
         const renamed = Object.entries(names).map(([theirs, ours]) => [theirs, input[ours]]);
         const redirectTo = (done: unknown) => {
           const { view } = context;

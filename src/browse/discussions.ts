@@ -1,6 +1,6 @@
 import * as param from "../core/input.ts";
 import type { Route } from "../core/resource.ts";
-import { field, form, formText } from "../pages/form.ts";
+import { form, formText } from "../pages/form.ts";
 import { type Html, html } from "../pages/html.ts";
 import { mountOf } from "../pages/navigation.ts";
 import { emojiOfNotes } from "../resources/award-emoji/actions.ts";
@@ -9,6 +9,7 @@ import { mayAdminNote, mayResolveNote } from "../resources/notes/abilities.ts";
 import { projectAction, type Showing, type Shown, type Visit } from "./declare.ts";
 import { deleteButton, formPage } from "./forms.ts";
 import { at, listed, placeOf, refused, tag, who } from "./parts.ts";
+import { ticking, toggled, withTasks } from "./tasks.ts";
 
 /** What is discussed: an issue or a merge request, with its page below the address of the project. */
 export interface Discussed {
@@ -53,10 +54,9 @@ function threadForms(discussion: Shown, { found, name, path }: Discussed, visit:
   const begun = first.author?.name ?? "somebody";
   const toWhom = html`<span class="unseen"> to ${begun}</span>`;
   const ofWhom = html`<span class="unseen"> the thread of ${begun}</span>`;
-  const reply = field({
-    ...{ name: "body", id: `reply-${id}`, label: "Your reply", type: "lines" },
-    value: typedIn(visit, id),
-  });
+  const reply = html`<label class="field">Your reply
+<textarea name="body" rows="3" required>
+${typedIn(visit, id)}</textarea></label>`;
   return html`<div class="actions"><details${isRefused && html` open`}><summary class="button quiet">Reply${toWhom}</summary>${isRefused && refused(visit)}${form(visit, `${own}/notes`, html`${reply}<button>Send reply</button>`)}</details>
 ${maySettle && form(visit, `${own}/resolve`, html`<input type="hidden" name="resolved" value="${String(!isResolved)}"><button class="quiet">${isResolved ? "Unresolve" : "Resolve"}${ofWhom}</button>`)}</div>`;
 }
@@ -77,13 +77,18 @@ export async function threadsOf(
     of,
   );
   const mayChange = (note: Shown) => of.name !== "epics" && mayEdit(of.found, note, visit);
+  const textOf = (note: Shown) => {
+    const text = rendered.get(note.id) as Html;
+    return mayChange(note)
+      ? withTasks(text, note.body, visit, `${path}/notes/${note.id}/tasks`)
+      : text;
+  };
   const shown = (
     note: Shown,
   ) => html`<article id="note_${note.id}" class="${note.system ? "done" : "said"}">
 <header>${who(note.author, visit)} <a href="#note_${note.id}">${at(note.created_at)}</a>${tag(note.internal, "Internal")}${tag(note.resolved, "Resolved")}</header>
-<div class="text">${rendered.get(note.id)}</div>
-${emoji(note)}
-${mayChange(note) && html`<div class="actions"><a class="button quiet" href="${mountOf(visit.view)}${path}/notes/${note.id}/edit">Edit<span class="unseen"> the comment of ${note.author?.name}</span></a></div>`}
+<div class="text">${textOf(note)}</div>
+<div class="actions">${emoji(note)}${mayChange(note) && html`<a class="button quiet" href="${mountOf(visit.view)}${path}/notes/${note.id}/edit">Edit<span class="unseen"> the comment of ${note.author?.name}</span></a>`}</div>
 </article>`;
   return (discussion) =>
     html`${(discussion.notes as Shown[]).map(shown)}${threadForms(discussion, { ...of, path }, visit)}`;
@@ -118,16 +123,31 @@ async function emojiOf(
           html`<span class="tag" role="img" aria-label="${said(name, count)}">${EMOJI[name] ?? `:${name}:`} ${count}</span>`,
       )}</div>`;
     }
+    const isAsked = Number(visit.parameters["react"]) === note.id;
     const give = (name: string, count?: number, isMine?: boolean) =>
       html`<button class="quiet" name="name" value="${name}" aria-label="${said(name, count)}"${count !== undefined && html` aria-pressed="${String(isMine)}"`}>${EMOJI[name] ?? `:${name}:`}${count !== undefined && ` ${count}`}</button>`;
-    const others = Object.keys(EMOJI).filter((name) => !all.some((one) => one.name === name));
-    return form(
-      visit,
-      `${path}/notes/${note.id}/award_emoji`,
-      html`<div class="actions">${all.map(({ name, count, mine }) => give(name, count, mine))}<details><summary class="button quiet" aria-label="React to the comment of ${note.author?.name ?? "somebody"}">☺</summary><div class="actions">${others.map((name) => give(name))}</div></details></div>`,
-    );
+    const others = isAsked
+      ? Object.keys(EMOJI).filter((name) => !all.some((one) => one.name === name))
+      : [];
+    const buttons =
+      (all.length > 0 || isAsked) &&
+      form(
+        visit,
+        `${path}/notes/${note.id}/award_emoji`,
+        html`<div class="actions">${all.map(({ name, count, mine }) => give(name, count, mine))}${others.map((name) => give(name))}</div>`,
+      );
+    // Whoever wants to give another one is shown them all: there are too many to have them beside each comment.
+    const query = new URLSearchParams(visit.request.query);
+    query.set("react", String(note.id));
+    const more =
+      !isAsked &&
+      html`<a class="button quiet" href="?${query.toString()}#note_${note.id}" aria-label="React to the comment of ${note.author?.name ?? "somebody"}">☺</a>`;
+    return html`${buttons}${more}`;
   };
 }
+
+/** The comment to which somebody wants to give an emoji. */
+export const reacting = { react: param.optional(param.recordId()) };
 
 /** Discussions, the oldest first: what was written, and what was done, with what the visitor can do about it. */
 export async function discussed(
@@ -275,6 +295,19 @@ export function discussionActions(
           `${placeOf(place).address}/-/${name}/${noteable.iid}/notes/${found.id}/delete`,
           "Delete this comment? It can't be brought back.",
         ),
+    }),
+    projectAction({
+      ...{ path: `/-/${name}/:${iid}/notes/:note_id/tasks`, again, input: note },
+      summary: `Tick a task of a comment on ${one}, or take that back`,
+      fields: ticking,
+      performs: [`PUT ${of}/notes/:note_id`, names],
+      sends: async (typed, { perform }, source) => {
+        const { note_id } = typed;
+        const asked = { id: source?.id, noteable_id: typed[iid], note_id };
+        const { value } = await perform(`GET ${of}/notes/:note_id`, asked);
+        return { note_id, body: toggled((value as Shown).body, typed) };
+      },
+      to: (_, parameters) => toNote({ id: parameters["note_id"] }, parameters),
     }),
     action(
       "/notes/:note_id/delete",

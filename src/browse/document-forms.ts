@@ -1,9 +1,17 @@
+import { UploadedFile } from "../core/http/upload.ts";
 import * as param from "../core/input.ts";
 import type { RawReply, Route } from "../core/resource.ts";
 import { field, form, formText, oneOf } from "../pages/form.ts";
 import { type Html, html } from "../pages/html.ts";
 import { mayUpdateSnippet } from "../resources/snippets/abilities.ts";
-import { actionIn, type PageKind, type Showing, type Shown, type Visit } from "./declare.ts";
+import {
+  type ActionSpec,
+  actionIn,
+  type PageKind,
+  type Showing,
+  type Shown,
+  type Visit,
+} from "./declare.ts";
 import { deleteButton, type FormField, formPage } from "./forms.ts";
 import type { PlaceKind } from "./lists.ts";
 import { placeOf } from "./parts.ts";
@@ -30,6 +38,22 @@ const WIKI_FIELDS: readonly FormField[] = [
   },
 ];
 
+const ATTACHED: FormField = {
+  ...{ name: "file", label: "Attach a file", kind: "file", isOptional: true },
+  hint: "It is shown or linked at the end of the page",
+};
+
+/** What is sent of a page, with the file that was attached to it. */
+const attached =
+  (of: PlaceKind): NonNullable<ActionSpec["sends"]> =>
+  async ({ file, ...sent }, { perform }, source) => {
+    // Browsers send an empty file where none was chosen.
+    if (!(file instanceof UploadedFile) || file.size === 0) return sent;
+    const { value } = await perform(`POST /${of}s/:id/wikis/attachments`, { id: source?.id, file });
+    const { link } = value as Shown;
+    return { ...sent, content: `${sent["content"] ?? ""}\n\n${link.markdown}\n` };
+  };
+
 /** Forms of wikis. @param again a page of one */
 export const wikiForms = (of: PlaceKind, again: Showing<string>): readonly Route[] => {
   const at = `/${of}s/:id/wikis`;
@@ -38,7 +62,9 @@ export const wikiForms = (of: PlaceKind, again: Showing<string>): readonly Route
     ...formPage({
       ...{ of, path: "/-/wikis/new", summary: `Create a page of the wiki of a ${of}` },
       performs: `POST ${at}`,
-      fields: WIKI_FIELDS,
+      fields: [...WIKI_FIELDS, ATTACHED],
+      upload: { part: "file" },
+      sends: attached(of),
       title: () => "New page",
       steps: () => [["Wiki", "/-/wikis"]],
       button: "Create page",
@@ -49,7 +75,9 @@ export const wikiForms = (of: PlaceKind, again: Showing<string>): readonly Route
       input,
       shows: { found: `GET ${at}/:slug*` },
       performs: `PUT ${at}/:slug*`,
-      fields: WIKI_FIELDS,
+      fields: [...WIKI_FIELDS, ATTACHED],
+      upload: { part: "file" },
+      sends: attached(of),
       title: ({ found }) => `Edit ${found.title}`,
       steps: ({ found }) => [
         ["Wiki", "/-/wikis"],

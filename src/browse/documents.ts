@@ -2,7 +2,9 @@ import * as param from "../core/input.ts";
 import type { Route } from "../core/resource.ts";
 import { type Html, html } from "../pages/html.ts";
 import { mountOf } from "../pages/navigation.ts";
+import { WIKI_ACTIONS } from "../resources/wikis/actions.ts";
 import { pageOf, projectPage, type Showing, type Shown, sitePage, type Visit } from "./declare.ts";
+import { changed, viewInput } from "./diffs.ts";
 import {
   linkForm,
   mayChangeSnippet,
@@ -88,8 +90,36 @@ const releases: readonly Route[] = [
   ...releaseForms(releaseShown),
 ];
 
+/** As many pages are beside one that has no sidebar of its own. */
+const MOST_BESIDE = 20;
+
+/** What is beside the pages of a wiki: the page that is named for it, or links to the first ones. */
+async function sidebarOf(of: PlaceKind, wikiPath: string, visit: Visit): Promise<Html> {
+  const at = `GET /${of}s/:id/wikis`;
+  const slug = "_sidebar";
+  const own = (await visit.ask(`${at}/:slug*`, { slug }))?.value as Shown | undefined;
+  if (own?.format === "markdown") {
+    const [rendered] = await visit.texts([own.content], {
+      wikiPage: { slug, wikiPath: wikiPath.slice(1) },
+    });
+    return html`<aside aria-label="Sidebar" class="text">${rendered}</aside>`;
+  }
+  const found = await visit.ask(at, { per_page: MOST_BESIDE });
+  const links = ((found?.value ?? []) as readonly Shown[]).map(
+    (one) =>
+      html`<li><a href="${mountOf(visit.view)}${wikiPath}/${pathOfPage(one.slug).slice("/-/wikis/".length)}">${one.title}</a></li>`,
+  );
+  return html`<aside aria-label="Pages"><ul class="links">${links}</ul><p><a href="${mountOf(visit.view)}${wikiPath}">All pages</a></p></aside>`;
+}
+
+/** As GitLab's links name a version of a page. */
+const version = { version_id: param.optional(param.anyText({ max: 64 })) };
+
 const wikiShown = (of: PlaceKind): Showing<"place" | "found"> => ({
-  shows: { place: `GET /${of}s/:id`, found: `GET /${of}s/:id/wikis/:slug*` },
+  shows: {
+    place: `GET /${of}s/:id`,
+    found: [`GET /${of}s/:id/wikis/:slug*`, { version: "version_id" }],
+  },
   absent: {
     route: `POST /${of}s/:id/wikis`,
     to: ({ slug }) => `/-/wikis/new?${new URLSearchParams({ title: String(slug) })}`,
@@ -99,18 +129,26 @@ const wikiShown = (of: PlaceKind): Showing<"place" | "found"> => ({
     const wikiPath = `${placeOf(place).address}/-/wikis`;
     const isMarkdown = format === "markdown";
     const [rendered] = isMarkdown
-      ? await visit.texts([content], { wikiPage: { slug, wikiPath } })
+      ? await visit.texts([content], { wikiPage: { slug, wikiPath: wikiPath.slice(1) } })
       : [];
-    const mayChange = visit.offers(`PUT /${of}s/:id/wikis/:slug*`);
+    const own = mountOf(visit.view) + placeOf(place).address + pathOfPage(slug);
+    const isOld = visit.parameters["version_id"] !== undefined;
+    const mayChange = !isOld && visit.offers(`PUT /${of}s/:id/wikis/:slug*`);
+    const note =
+      isOld &&
+      html`<p class="note">This is what the page was once. <a href="${own}">What it is now</a></p>`;
     return about(place, visit, {
       of: ["Wiki", "/-/wikis"],
       title,
       path: pathOfPage(slug),
       facts: [],
-      body: html`${refused(visit)}${editLink(mayChange, placeOf(place).address + pathOfPage(slug), visit)}${rendered ? text(rendered) : html`<section><pre>${content}</pre></section>`}`,
+      aside: await sidebarOf(of, wikiPath, visit),
+      body: html`${refused(visit)}${note}<div class="actions">${mayChange && html`<a class="button quiet" href="${own}/edit">Edit</a>`}<a class="button quiet" href="${own}/history">History</a></div>${rendered ? text(rendered) : html`<section><pre>${content}</pre></section>`}`,
     });
   },
 });
+
+const slugInput = { slug: param.anyText({ max: 4096 }) };
 
 const wikis: readonly Route[] = (["project", "group"] as const).flatMap((of) => [
   listOf(of, {
@@ -123,7 +161,50 @@ const wikis: readonly Route[] = (["project", "group"] as const).flatMap((of) => 
     ...wikiShown(of),
     path: "/-/wikis/:slug*",
     summary: `Show a page of the wiki of a ${of}`,
-    input: { slug: param.anyText({ max: 4096 }) },
+    input: { ...slugInput, ...version },
+  }),
+  pageOf(of)({
+    path: "/-/wikis/:slug*/history",
+    summary: `Show what a page of the wiki of a ${of} was`,
+    input: slugInput,
+    shows: { place: `GET /${of}s/:id`, versions: WIKI_ACTIONS[of].versions },
+    view: async ({ place, versions }, visit) => {
+      const slug = String(visit.parameters["slug"]);
+      const path = `${pathOfPage(slug)}/history`;
+      const own = baseOf(place, visit) + pathOfPage(slug);
+      return about(place, visit, {
+        ...{ of: ["Wiki", "/-/wikis"], within: [[slug, pathOfPage(slug)]], name: "History" },
+        ...{ title: `History of ${slug}`, path, facts: [] },
+        body: html`<section>${listed("versions", versions, visit, {
+          ...{ path: placeOf(place).address + path, none: "There is nothing." },
+          row: ({ id, short_id, title, author_name, authored_date }) =>
+            row(
+              html`<a href="${own}?version_id=${id}">${title}</a>`,
+              html`${author_name} wrote it ${at(authored_date)}`,
+              html`<a href="${own}/diff?version_id=${id}">Changes<span class="unseen"> of ${short_id}</span></a>`,
+            ),
+        })}</section>`,
+      });
+    },
+  }),
+  pageOf(of)({
+    path: "/-/wikis/:slug*/diff",
+    summary: `Show what a commit changed of a page of the wiki of a ${of}`,
+    input: { ...slugInput, version_id: param.anyText({ max: 64 }), ...viewInput },
+    shows: { place: `GET /${of}s/:id`, files: WIKI_ACTIONS[of].changes },
+    view: async ({ place, files: changes }, visit) => {
+      const slug = String(visit.parameters["slug"]);
+      const path = `${pathOfPage(slug)}/diff`;
+      return about(place, visit, {
+        ...{ of: ["Wiki", "/-/wikis"], within: [[slug, pathOfPage(slug)]], name: "Changes" },
+        ...{
+          title: `Changes of ${slug}`,
+          path: `${path}${visit.request.query && `?${visit.request.query}`}`,
+          facts: [],
+        },
+        body: await changed("files", changes, visit, placeOf(place).address + path),
+      });
+    },
   }),
   ...wikiForms(of, wikiShown(of)),
 ]);
@@ -259,5 +340,23 @@ const packages: readonly Route[] = [
   }),
 ];
 
-/** Pages of releases, wikis, snippets and packages. */
-export const documentPages: readonly Route[] = [...releases, ...wikis, ...snippets, ...packages];
+const dependencies = listOf("project", {
+  ...{ kind: "Dependencies", path: "/-/dependencies", list: "/dependencies" },
+  none: "There are no dependencies.",
+  row: ({ name, version, package_manager, dependency_file_path, vulnerabilities }) =>
+    row(
+      html`${name} ${version}`,
+      html`${package_manager} · <code>${dependency_file_path}</code>${(
+        vulnerabilities as readonly Shown[]
+      ).map((one) => html`<br>${one.severity}: ${one.name}`)}`,
+    ),
+});
+
+/** Pages of releases, wikis, snippets, packages and dependencies. */
+export const documentPages: readonly Route[] = [
+  ...releases,
+  ...wikis,
+  ...snippets,
+  ...packages,
+  dependencies,
+];

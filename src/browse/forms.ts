@@ -4,10 +4,12 @@ import * as param from "../core/input.ts";
 import type { Route } from "../core/resource.ts";
 import { choices, confirmButton, field, flag, form, oneOf } from "../pages/form.ts";
 import { type Html, html } from "../pages/html.ts";
+import type { Awaitable } from "../store/port.ts";
 import { adminPage } from "./admin-parts.ts";
 import {
   type ActionSpec,
   actionIn,
+  isOfPlace,
   isPreview,
   type PageKind,
   type PageSpec,
@@ -80,7 +82,7 @@ export interface FormSpec {
   /** What it needs besides its place: what is changed is `found`. */
   readonly shows?: Showing<string>["shows"];
   readonly one?: "found";
-  readonly performs: string | Renamed;
+  readonly performs: string | Renamed | Route;
   readonly sends?: ActionSpec["sends"];
   readonly to: ActionSpec["to"];
   readonly upload?: ActionSpec["upload"];
@@ -100,7 +102,7 @@ export interface FormSpec {
   /** Whether what is below the form is there without it, too: for places that are archived. */
   readonly isOfArchived?: true;
   /** What is below the form, such as a button that deletes. */
-  readonly below?: (shown: Shown, visit: Visit) => Html | false | undefined;
+  readonly below?: (shown: Shown, visit: Visit) => Awaitable<Html | false | undefined>;
 }
 
 /**
@@ -211,16 +213,17 @@ const hasPreview = ({ fields }: FormSpec) => fields.some(({ isMarkdown }) => isM
 /** What a page that is a form shows. */
 export function formShown(spec: FormSpec): Showing<string> {
   const { of, fields, performs, title, steps, word } = spec;
-  const route = typeof performs === "string" ? performs : performs[0];
+  // Routes without an address are for places that have other rules.
+  const route = String(Array.isArray(performs) ? performs[0] : performs);
   return {
     ...(spec.one && { one: spec.one }),
     shows: {
-      ...(of !== "site" && { place: of === "group" ? "GET /groups/:id" : "GET /projects/:id" }),
+      ...(isOfPlace(of) && { place: of === "group" ? "GET /groups/:id" : "GET /projects/:id" }),
       ...spec.shows,
     },
     view: async (answers, visit) => {
       const shown: Shown = spec.one ? { ...answers, found: answers["found"][0] } : answers;
-      const isOpen = of === "site" || visit.offers(route);
+      const isOpen = !isOfPlace(of) || visit.offers(route);
       const { source } = visit;
       const isBare = spec.isOfArchived && !isOpen && source && visit.mayCall(route, source);
       if (!(isOpen || isBare) || spec.may?.(shown, visit) === false) throw notFound();
@@ -232,23 +235,24 @@ export function formShown(spec: FormSpec): Showing<string> {
       }
       // What precedes it may be written in several ways.
       const { path } = visit.request;
-      const asked = of === "site" ? path : path.slice(path.indexOf("/-/"));
+      const asked = isOfPlace(of) ? path.slice(path.indexOf("/-/")) : path;
       // What a button below it does is refused at an address of its own.
       const last = spec.path.slice(spec.path.lastIndexOf("/"));
       const own =
         last.startsWith("/:") || asked.endsWith(last)
           ? asked
           : spec.path.replace(/:(\w+)/g, (_, name: string) => String(visit.parameters[name]));
-      const action = (of === "site" ? "" : placeOf(shown.place).address) + own;
+      const action = (isOfPlace(of) ? placeOf(shown.place).address : "") + own;
       const asks =
         parts.length > 0 &&
         html`<section>${problems(fields, visit)}
 ${form(visit, action, html`${parts}<div class="actions"><button>${spec.button}</button>${hasPreview(spec) && previewButton}</div>`, { hasFile: spec.upload !== undefined })}
 </section>`;
-      const body = html`${visit.made && spec.shown?.(visit.made, visit)}${asks}${spec.below?.(shown, visit)}`;
+      const body = html`${visit.made && spec.shown?.(visit.made, visit)}${asks}${await spec.below?.(shown, visit)}`;
       const named = title(shown, visit);
       if (of === "site" && own.startsWith("/admin"))
         return adminPage(visit, { title: named, body });
+      if (of === "account") return { title: named, body };
       return of === "site"
         ? { showsTexts: true, title: named, body }
         : pageIn(shown.place, visit, {

@@ -6,6 +6,7 @@ import type { Mount } from "../core/http/mount.ts";
 import { wantsPage } from "../core/http/router.ts";
 import type { PageContext, RawReply } from "../core/resource.ts";
 import { jsonOf, showErrorOrSignIn, showErrorPage } from "../pages/mount.ts";
+import { accountPages, notificationPages } from "./account.ts";
 import { activityPages } from "./activity.ts";
 import { adminPages } from "./admin.ts";
 import { boardPages } from "./boards.ts";
@@ -70,6 +71,7 @@ const OF_PLACES: Mount = {
         ...documentPages,
         ...memberPages,
         ...placeSettingsPages,
+        ...notificationPages,
       ],
     },
   ],
@@ -92,6 +94,7 @@ const OF_SITE: Mount = {
         ...personalSnippetPages,
         ...searchPages,
         ...adminPages,
+        ...accountPages,
       ],
     },
   ],

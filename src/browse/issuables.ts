@@ -22,6 +22,7 @@ import {
   discussed,
   discussionActions,
   mayWrite,
+  reacting,
   reactions,
   todoButton,
   typedIn,
@@ -48,6 +49,7 @@ import {
   who,
 } from "./parts.ts";
 import { reportOf } from "./review.ts";
+import { ticking, toggled, withTasks } from "./tasks.ts";
 
 const KINDS = {
   issues: { kind: "Issues", states: ["opened", "closed", "all"] },
@@ -79,6 +81,10 @@ async function issuablePage(
   const reference = found.references.short;
   const path = `/-/${name}/${found.iid}`;
   const of = { name, path, found, place };
+  const mayTick = description && name !== "epics" && mayChange(found, visit);
+  const shown = mayTick
+    ? withTasks(description, found.description, visit, `${placeOf(place).address}${path}/tasks`)
+    : description;
   return about(place, visit, {
     ...(isLive && { script: LIVE }),
     of: [KINDS[name].kind, `/-/${name}`],
@@ -94,7 +100,7 @@ async function issuablePage(
       fact("Milestone", milestone && html`<a href="${milestone.web_url}">${milestone.title}</a>`),
       ...more,
     ],
-    body: html`<section class="text" aria-label="Description">${description && description.text !== "" ? description : html`<p class="lead">No description.</p>`}</section>
+    body: html`<section class="text" aria-label="Description">${shown && shown.text !== "" ? shown : html`<p class="lead">No description.</p>`}</section>
 ${name !== "epics" && (await reactions(of, visit))}
 ${await discussed(discussions, visit, of)}
 ${actions && live("decide", isLive, actions)}${await forms(of, visit)}`,
@@ -224,6 +230,7 @@ const issuePages: readonly Route[] = ["issues", "work_items"].map((segment) =>
     path: `/-/${segment}/:issue_iid`,
     summary: segment === "issues" ? "Show an issue" : "Show an issue as a work item",
     input: { issue_iid: param.recordId() },
+    fields: reacting,
   }),
 );
 
@@ -295,7 +302,7 @@ const requestShown: Showing<"place" | "found" | "discussions"> = {
         fact(
           "Pipeline",
           head_pipeline?.web_url &&
-            html`<a href="${head_pipeline.web_url}">${head_pipeline.status}</a>`,
+            html`<a href="${head_pipeline.web_url}">${head_pipeline.status}</a> · <a href="${web_url}/pipelines">All</a>`,
         ),
         fact("Code quality", head_pipeline && (await qualityOf(visit, shown.found.iid))),
         facts("Artifacts", head_pipeline ? await exposedIn(visit, shown.found.iid) : []),
@@ -313,6 +320,7 @@ export const issuablePages: readonly Route[] = [
     path: "/-/merge_requests/:merge_request_iid",
     summary: "Show a merge request",
     input: { merge_request_iid: param.recordId() },
+    fields: reacting,
   }),
   groupPage({
     path: "/-/epics",
@@ -448,6 +456,20 @@ export const issuableActions: readonly Route[] = [
       performs: `DELETE /projects/:id/${name}/:${iid}`,
       again,
       to: () => `/-/${name}`,
+    }),
+    projectAction({
+      path: `/-/${name}/:${iid}/tasks`,
+      summary: `Tick a task of ${name === "issues" ? "an issue" : "a merge request"}, or take that back`,
+      input: { [iid]: param.recordId() },
+      fields: ticking,
+      performs: `PUT /projects/:id/${name}/:${iid}`,
+      sends: async (typed, { perform }, source) => {
+        const one = { id: source?.id, [iid]: typed[iid] };
+        const { value } = await perform(`GET /projects/:id/${name}/:${iid}`, one);
+        return { ...one, description: toggled((value as Shown).description ?? "", typed) };
+      },
+      again,
+      to: (_, parameters) => `/-/${name}/${parameters[iid]}`,
     }),
     projectAction({
       path: `/-/${name}/:${iid}/state`,

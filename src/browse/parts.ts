@@ -75,7 +75,7 @@ export const text = (rendered: Html | undefined): Html | undefined =>
   rendered && rendered.text !== "" ? html`<section class="text">${rendered}</section>` : undefined;
 
 /** What there are pages of in a group or project: for those to whom the API lists it. */
-type Item = readonly [title: string, path: string, route: string];
+type Item = readonly [title: string, path: string, ...routes: string[]];
 
 const OF_PROJECT: readonly Item[] = [
   ["Activity", "/activity", "GET /projects/:id/events"],
@@ -88,8 +88,14 @@ const OF_PROJECT: readonly Item[] = [
   ["Pipelines", "/-/pipelines", "GET /projects/:id/pipelines"],
   ["Schedules", "/-/pipeline_schedules", "GET /projects/:id/pipeline_schedules"],
   ["Environments", "/-/environments", "GET /projects/:id/environments"],
-  // Those who may read the code: the role that the list of packages needs.
+  // Those who may read the code: the role that the lists of these need.
   ["Packages", "/-/packages", "GET /projects/:id/repository/tree"],
+  [
+    "Dependencies",
+    "/-/dependencies",
+    "GET /projects/:id/repository/tree",
+    "GET /projects/:id/dependencies",
+  ],
   ["Boards", "/-/boards", "GET /projects/:id/boards"],
   ["Milestones", "/-/milestones", "GET /projects/:id/milestones"],
   ["Labels", "/-/labels", "GET /projects/:id/labels"],
@@ -158,7 +164,7 @@ function way(visit: Visit, place: Shown, steps: readonly Step[]): Html {
     ([title, path]) => html`<li><a href="${base}${path}">${title}</a></li>`,
   );
   const among = (label: string, all: readonly Item[], step: Step | undefined) => {
-    const there = all.filter(([, , route]) => visit.offers(route));
+    const there = all.filter(([, , ...routes]) => routes.every(visit.offers));
     return itemsNav(
       label,
       there.map(([title, path]) => [base + path, title]),
@@ -308,18 +314,20 @@ export function about(
     readonly path: string;
     readonly lead?: Html | undefined;
     readonly facts: readonly Html[];
+    /** What else is beside it. */
+    readonly aside?: Html | undefined;
     readonly body?: Html | undefined;
     readonly script?: PageContent["script"];
   },
 ): PageContent {
-  const { of, within = [], title, name = title, titled = title, path, lead, body } = thing;
+  const { of, within = [], title, name = title, titled = title, path, lead, aside, body } = thing;
   const known = thing.facts.filter((one) => one.text !== "");
   return pageIn(place, visit, {
     ...{ title, script: thing.script },
     titles: [titled, of[0]],
     steps: [of, ...within, [name, path]],
     body: html`${lead && html`<p class="lead">${lead}</p>`}
-<div class="beside"><div>${body}</div>${known.length > 0 && html`<aside id="facts" aria-label="Facts"${thing.script === LIVE && html` data-live`}><dl>${known}</dl></aside>`}</div>`,
+<div class="beside"><div>${body}</div>${known.length > 0 && html`<aside id="facts" aria-label="Facts"${thing.script === LIVE && html` data-live`}><dl>${known}</dl></aside>`}${aside}</div>`,
   });
 }
 

@@ -184,6 +184,14 @@ const playWith = (visit: Visit, path: string): Html => {
   return html`<details${typed !== undefined && html` open`}><summary class="button quiet">Play with variables</summary>${form(visit, `${path}/play`, html`${variables}<button>Play</button>`)}</details>`;
 };
 
+/** A pipeline in a list. */
+export const pipelineRow = ({ web_url, name, id, ref, source, created_at, status }: Shown): Html =>
+  row(
+    html`<a href="${web_url}">${name ?? `Pipeline #${id}`}</a>`,
+    html`${ref} · ${source} · ${at(created_at)}`,
+    state(status),
+  );
+
 /** Pages of pipelines, jobs and environments. */
 export const pipelinePages: readonly Route[] = [
   listOf("project", {
@@ -197,12 +205,7 @@ export const pipelinePages: readonly Route[] = [
     },
     makes: ["pipeline", "POST /projects/:id/pipeline"],
     none: "There are no pipelines.",
-    row: ({ web_url, name, id, ref, source, created_at, status }) =>
-      row(
-        html`<a href="${web_url}">${name ?? `Pipeline #${id}`}</a>`,
-        html`${ref} · ${source} · ${at(created_at)}`,
-        state(status),
-      ),
+    row: pipelineRow,
   }),
   projectPage({
     ...pipelineShown,

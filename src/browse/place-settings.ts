@@ -3,6 +3,7 @@ import type { Route } from "../core/resource.ts";
 import { DEPLOY_SCOPES, meaningOf, SCOPES } from "../core/scopes.ts";
 import { confirmButton, field, form, formText } from "../pages/form.ts";
 import { type Html, html } from "../pages/html.ts";
+import { mountOf } from "../pages/navigation.ts";
 import { mayRenameProject } from "../resources/projects/abilities.ts";
 import { actionIn, type Shown, type Visit } from "./declare.ts";
 import { type FormField, type FormSpec, formPage, formShown } from "./forms.ts";
@@ -23,7 +24,8 @@ const DESCRIPTION: FormField = {
   label: "Description",
   isOptional: true,
 };
-const EXPIRES: FormField = {
+/** When something new stops to work. */
+export const EXPIRES: FormField = {
   ...{ name: "expires_at", label: "Expires on", kind: "date", isOptional: true },
   hint: "From that day on it is refused; if empty, never",
 };
@@ -581,6 +583,8 @@ const WHOLE = [
   ["restore", "Restore", "It is not deleted then."],
 ] as const;
 
+const TRANSFERS = { project: "PUT /projects/:id/transfer", group: "POST /groups/:id/transfer" };
+
 /** The form of the general settings, and what is done with the whole place. */
 function generalPages(of: PlaceKind): readonly Route[] {
   const api = `/${of}s/:id`;
@@ -609,7 +613,7 @@ function generalPages(of: PlaceKind): readonly Route[] {
           question: `Delete ${found.name}, with all that is in it? Without a delay, this can't be undone.`,
           action: `${address}/-/delete`,
         });
-      return html`<section><h2>The whole ${of}</h2><div class="actions">${buttons}${deleting}</div></section>`;
+      return html`<section><h2>The whole ${of}</h2><div class="actions">${visit.offers(TRANSFERS[of]) && html`<a class="button quiet" href="${mountOf(visit.view)}${address}/-/transfer">Transfer</a>`}${buttons}${deleting}</div></section>`;
     },
   };
   const again = formShown(spec);
@@ -629,10 +633,52 @@ function generalPages(of: PlaceKind): readonly Route[] {
   ];
 }
 
+/** The form by which owners move a place elsewhere. */
+const transferPages: readonly Route[] = [
+  ...formPage({
+    ...{ of: "project", path: "/-/transfer", summary: "Transfer a project elsewhere" },
+    performs: TRANSFERS.project,
+    fields: [
+      {
+        ...{ name: "namespace", label: "To the group", kind: "one" },
+        among: {
+          ...{ from: "GET /projects/:id/transfer_locations", isName: true },
+          as: ({ full_path }) => [full_path, full_path],
+        },
+        hint: "Its address changes; the old one leads to the new one",
+      },
+    ],
+    title: () => "Transfer",
+    steps: () => [["Settings", "/-/edit"]],
+    button: "Transfer project",
+    to: ({ web_url }) => `${web_url}/-/edit`,
+  }),
+  ...formPage({
+    ...{ of: "group", path: "/-/transfer", summary: "Transfer a group elsewhere" },
+    performs: TRANSFERS.group,
+    fields: [
+      {
+        ...{ name: "group_id", label: "To the group", kind: "one", isOptional: true },
+        among: {
+          from: "GET /groups/:id/transfer_locations",
+          as: ({ id, full_path }) => [String(id), full_path],
+        },
+        hint: "None: to the top level. Its address changes, with those of all that is in it",
+      },
+    ],
+    sends: ({ group_id }) => (group_id ? { group_id } : {}),
+    title: () => "Transfer",
+    steps: () => [["Settings", "/-/edit"]],
+    button: "Transfer group",
+    to: ({ web_url }) => `${web_url}/-/edit`,
+  }),
+];
+
 /** Settings of groups and projects. */
 export const placeSettingsPages: readonly Route[] = [
   ...generalPages("project"),
   ...generalPages("group"),
+  ...transferPages,
   ...settingsPages({
     ...{ of: "project", path: "/-/settings/repository", title: "Repository" },
     ...{ needs: "GET /projects/:id/hooks", kinds: REPOSITORY },

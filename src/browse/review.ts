@@ -14,9 +14,10 @@ import {
   type Visit,
 } from "./declare.ts";
 import { changed, lineKey, type Numbers, type Talks, viewInput } from "./diffs.ts";
-import { type Discussed, mayWrite, threadsOf, typedIn } from "./discussions.ts";
+import { type Discussed, mayWrite, reacting, threadsOf, typedIn } from "./discussions.ts";
 import { preview } from "./forms.ts";
 import { about, fact, listed, placeOf, refused } from "./parts.ts";
+import { pipelineRow } from "./pipelines.ts";
 
 const REQUEST = {
   project: "GET /projects/:id",
@@ -210,6 +211,7 @@ export const reviewPages: readonly Route[] = [
     path: "/-/merge_requests/:merge_request_iid/diffs",
     summary: "Show what a merge request changes, and what is said about its lines",
     input: { merge_request_iid: param.recordId(), ...viewInput, ...versionInput, line },
+    fields: reacting,
   }),
   projectAction({
     path: "/-/merge_requests/:merge_request_iid/diffs",
@@ -225,6 +227,23 @@ export const reviewPages: readonly Route[] = [
     to: ({ notes }, { merge_request_iid: iid, view: shown = "inline" }) =>
       `/-/merge_requests/${iid}/diffs?view=${shown}#note_${notes[0].id}`,
     again: reviewShown,
+  }),
+  projectPage({
+    path: "/-/merge_requests/:merge_request_iid/pipelines",
+    summary: "Show the pipelines of a merge request",
+    input: { merge_request_iid: param.recordId() },
+    shows: {
+      ...REQUEST,
+      pipelines: "GET /projects/:id/merge_requests/:merge_request_iid/pipelines",
+    },
+    view: async ({ project, request, pipelines }, visit) => {
+      const part = ofRequest(request, "Pipelines");
+      const path = placeOf(project).address + part.path;
+      return about(project, visit, {
+        ...part,
+        body: html`<section><h2>Pipelines</h2>${listed("pipelines", pipelines, visit, { path, none: "There are no pipelines.", row: pipelineRow })}</section>`,
+      });
+    },
   }),
   projectPage({
     path: "/-/merge_requests/:merge_request_iid/commits",

@@ -9,6 +9,7 @@ import type { PageContent } from "../pages/page.ts";
 import { adminPage } from "./admin-parts.ts";
 import {
   actionIn,
+  isOfPlace,
   type PageKind,
   type PageSpec,
   pageOf,
@@ -94,11 +95,20 @@ const API: Readonly<Record<PageKind, string>> = {
   project: "/projects/:id",
   group: "/groups/:id",
   site: "",
+  account: "/user",
 };
 
-/** Whether a route is open to the visitor of a page of settings: of the site, all are for administrators. */
+/** Whether a route is open to the visitor of a page of settings: of the site, all are for administrators; of an account, for its user. */
 const offers = (of: PageKind, route: string, visit: Visit): boolean =>
-  of === "site" ? visit.caller?.admin === true : visit.offers(route);
+  isOfPlace(of) ? visit.offers(route) : of === "account" || visit.caller?.admin === true;
+
+/** What settings are of, in summaries. */
+const OWNERS: Readonly<Record<PageKind, string>> = {
+  project: "a project",
+  group: "a group",
+  site: "the site",
+  account: "the caller",
+};
 
 /** Nobody else is told of pages of the administration. */
 export const onlyAdmins: NonNullable<PageSpec<string>["find"]> = async (_, { caller }) => {
@@ -147,7 +157,7 @@ export async function sectionOf(
   const { of } = page;
   const { title, what, at, none, removal, with: chosen } = kind;
   const api = API[of] + at;
-  const base = of === "site" ? "" : placeOf(place).address;
+  const base = isOfPlace(of) ? placeOf(place).address : "";
   const own = base + pathOf(page, kind);
   const parameter = `${at.slice(at.lastIndexOf("/") + 1)}_page`;
   const found = await asked(visit, `GET ${api}`, {
@@ -200,10 +210,12 @@ const framed = (
   place: Shown,
   visit: Visit,
   body: Html,
-): PageContent =>
-  of === "site"
+): PageContent => {
+  if (of === "account") return { title, body };
+  return of === "site"
     ? adminPage(visit, { title, body })
     : pageIn(place, visit, { title, steps: waysTo({ of, path, title }), body });
+};
 
 /** What something new is shown with: only this answer has it. */
 const onceShown = (secret: Html): Html =>
@@ -222,7 +234,7 @@ export function formsOf(
   const { what, at, key, changes, fields, secret, keeps = [], empties = [] } = kind;
   const api = API[of] + at;
   const own = pathOf(page, kind);
-  const owner = of === "site" ? "the site" : `a ${of}`;
+  const owner = OWNERS[of];
   const names = Object.keys(kind.also?.({}) ?? {});
   const input = { [key]: kind.nameOf ? param.anyText({ max: 4096 }) : param.recordId() };
   const find = of === "site" ? onlyAdmins : kind.find;
@@ -301,7 +313,7 @@ export function formsOf(
 
 /** What a page of settings shows. */
 const shownOn = (page: SettingsPage): Showing<string> => ({
-  ...(page.of === "site" ? { shows: {} } : { shows: { place: `GET ${API[page.of]}` } }),
+  shows: isOfPlace(page.of) ? { place: `GET ${API[page.of]}` } : {},
   view: async ({ place }, visit) => {
     const { of, path, filter, needs = "" } = page;
     if (!offers(of, needs, visit)) throw notFound();
@@ -325,7 +337,7 @@ export function settingsPages(page: SettingsPage): readonly Route[] {
     pageOf(of)({
       ...{ ...showing, path, access: "user" },
       ...(of === "site" && { find: onlyAdmins }),
-      summary: `Show ${title} of ${of === "site" ? "the site" : `a ${of}`}`,
+      summary: `Show ${title} of ${OWNERS[of]}`,
       input: filter ? { search: param.optional(formText), state: param.optional(formText) } : {},
     }),
     ...page.kinds.flatMap((kind) => formsOf(page, kind, showing)),

@@ -13,6 +13,8 @@ export interface View {
   sshUrl(path: string): string;
   /** Whether Git is served there. */
   servesSsh: boolean;
+  /** Where sites are served. @see Edition.sites */
+  sites?: string | undefined;
   /** The instant of the request, in epoch milliseconds. */
   now: number;
   /** Decrypts a secret. @see Secrets.open */

@@ -127,6 +127,7 @@ async function load(): Promise<MarkdownIt> {
       if (mark === undefined || (isCell ? all.length > 1 : !isItem)) return;
       const box = new Created("task", "input", 0);
       box.info = mark;
+      if (!isCell) box.map = block.map;
       first.content = first.content.slice(mark.length);
       block.children = [box, ...all];
       if (isCell || !item) return;
@@ -146,8 +147,11 @@ async function load(): Promise<MarkdownIt> {
   const { rules } = markdown.renderer;
   const { escapeHtml } = markdown.utils;
   rules["task"] = (tokens, index, _, environment) => {
-    const button = (environment as Surroundings).isGitLabs ? "<task-button></task-button>" : "";
-    return `${button}<input type="checkbox" class="task-list-item-checkbox"${TASKS[tokens[index]?.info ?? ""] ?? ""} disabled>`;
+    const { isGitLabs, isPage } = environment as Surroundings;
+    const { info, map } = tokens[index] as Token;
+    const button = isGitLabs ? "<task-button></task-button>" : "";
+    const line = isPage && map && info !== "[~]" ? ` data-line="${map[0]}"` : "";
+    return `${button}<input type="checkbox" class="task-list-item-checkbox"${TASKS[info] ?? ""}${line} disabled>`;
   };
   rules["left_out_open"] = () => '<s class="inapplicable">';
   rules["s_open"] = () => "<del>";

@@ -287,6 +287,11 @@ const steps = [
   `20270121-02-lfs-in-order`,
   `20270121-03-large-files-of-push-mirrors`,
   `20270125-01-formats-of-exports`,
+  `20270203-01-placeholders`,
+  `20270204-01-lists-of-milestones-people-and-iterations`,
+  `20270204-02-user-preferences`,
+  `20270204-03-access-requests-in-order`,
+  `20270204-04-status-checks-of-projects`,
 ];
 
 const statements = [
@@ -482,8 +487,12 @@ const statements = [
   board_id integer not null references boards (id) on delete cascade,
   created_at integer not null,
   updated_at integer not null
-, label_id integer references labels (id) on delete cascade, position integer, list_type text not null default 'label'
-  check ((list_type = 'label') = (label_id is not null) and (list_type = 'label') = (position is not null)))`,
+, label_id integer references labels (id) on delete cascade, position integer, list_type text not null default 'label', milestone_id integer references milestones (id) on delete cascade, assignee_id integer references users (id) on delete cascade, iteration_id integer references iterations (id) on delete cascade
+  check ((list_type in ('backlog', 'closed')) = (position is null)
+    and (list_type = 'label') = (label_id is not null)
+    and (list_type = 'milestone') = (milestone_id is not null)
+    and (list_type = 'assignee') = (assignee_id is not null)
+    and (list_type = 'iteration') = (iteration_id is not null)))`,
   `CREATE TABLE badges (
   id integer primary key autoincrement,
   namespace_id integer references namespaces (id) on delete cascade,
@@ -1081,7 +1090,6 @@ const statements = [
   `CREATE INDEX boards_by_namespace on boards (namespace_id, id)`,
   `CREATE INDEX boards_by_project on boards (project_id, id)`,
   `CREATE UNIQUE INDEX board_lists_label on board_lists (board_id, label_id)`,
-  `CREATE UNIQUE INDEX board_lists_type on board_lists (board_id, list_type) where list_type <> 'label'`,
   `CREATE INDEX board_lists_by_position on board_lists (board_id, position, id)`,
   `CREATE INDEX board_lists_by_label on board_lists (label_id)`,
   `CREATE TABLE collapsed_board_lists (
@@ -3166,6 +3174,65 @@ const statements = [
   updated_at integer not null
 )`,
   `CREATE INDEX lfs_object_projects_in_order on lfs_object_projects (project_id, id)`,
+  `CREATE TABLE import_source_users (
+  id integer primary key autoincrement,
+  namespace_id integer not null references namespaces (id) on delete cascade,
+  import_type text not null,
+  source_hostname text not null,
+  source_user_identifier text not null,
+  source_name text not null,
+  source_username text not null,
+  status text not null,
+  placeholder_user_id integer references users (id) on delete set null,
+  reassign_to_user_id integer references users (id) on delete set null,
+  reassigned_by_user_id integer references users (id) on delete set null,
+  reassignment_error text,
+  created_at integer not null,
+  updated_at integer not null
+)`,
+  `CREATE UNIQUE INDEX import_source_users_of_source
+  on import_source_users (namespace_id, source_hostname, import_type, source_user_identifier)`,
+  `CREATE UNIQUE INDEX import_source_users_by_claim
+  on import_source_users (namespace_id, source_hostname, import_type, reassign_to_user_id) where reassign_to_user_id is not null`,
+  `CREATE INDEX import_source_users_of_namespace on import_source_users (namespace_id, id)`,
+  `CREATE INDEX import_source_users_by_placeholder on import_source_users (placeholder_user_id)`,
+  `CREATE INDEX import_source_users_by_claimant on import_source_users (reassign_to_user_id, id)`,
+  `CREATE INDEX import_source_users_by_reassigner on import_source_users (reassigned_by_user_id)`,
+  `CREATE INDEX import_source_users_in_progress on import_source_users (id) where status = 'reassignment_in_progress'`,
+  `CREATE TABLE placeholder_members (
+  id integer primary key autoincrement,
+  source_user_id integer not null references import_source_users (id) on delete cascade,
+  namespace_id integer references namespaces (id) on delete cascade,
+  project_id integer references projects (id) on delete cascade,
+  access_level integer not null,
+  expires_at text,
+  created_at integer not null,
+  check ((namespace_id is null) <> (project_id is null))
+)`,
+  `CREATE UNIQUE INDEX placeholder_members_of_namespace on placeholder_members (source_user_id, namespace_id)
+  where namespace_id is not null`,
+  `CREATE UNIQUE INDEX placeholder_members_of_project on placeholder_members (source_user_id, project_id)
+  where project_id is not null`,
+  `CREATE INDEX placeholder_members_by_namespace on placeholder_members (namespace_id)`,
+  `CREATE INDEX placeholder_members_by_project on placeholder_members (project_id)`,
+  `CREATE INDEX users_placeholders on users (id) where state = 'placeholder'`,
+  `CREATE UNIQUE INDEX board_lists_type on board_lists (board_id, list_type) where list_type in ('backlog', 'closed')`,
+  `CREATE UNIQUE INDEX board_lists_milestone on board_lists (milestone_id, board_id) where milestone_id is not null`,
+  `CREATE UNIQUE INDEX board_lists_assignee on board_lists (assignee_id, board_id) where assignee_id is not null`,
+  `CREATE UNIQUE INDEX board_lists_iteration on board_lists (iteration_id, board_id) where iteration_id is not null`,
+  `CREATE INDEX issues_of_iteration_by_position on issues (iteration_id, project_id, relative_position, id)
+  where state = 'opened' and iteration_id is not null`,
+  `CREATE TABLE user_preferences (
+  id integer primary key autoincrement,
+  user_id integer not null references users (id) on delete cascade,
+  view_diffs_file_by_file integer not null default 0,
+  show_whitespace_in_diffs integer not null default 1,
+  pass_user_identities_to_ci_jwt integer not null default 0
+)`,
+  `CREATE UNIQUE INDEX user_preferences_of_user on user_preferences (user_id)`,
+  `CREATE INDEX access_requests_of_namespace_in_order on access_requests (namespace_id, id) where namespace_id is not null`,
+  `CREATE INDEX access_requests_of_project_in_order on access_requests (project_id, id) where project_id is not null`,
+  `CREATE INDEX hooks_with_checks on hooks (project_id, id) where check_name is not null`,
   `insert into issue_search (issue_search, rank) values ('automerge', 8)`,
   `insert into issue_search (issue_search, rank) values ('deletemerge', 0)`,
   `insert into merge_request_search (merge_request_search, rank) values ('automerge', 8)`,

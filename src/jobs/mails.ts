@@ -8,7 +8,7 @@ export const MAIL = "mail";
  * A mail to an address that may be nobody's: the confirmation of one, an invitation, or what an integration was told, by the
  * id of its record; a link to set a password, by the address whose owner has forgotten theirs; or what follows from signing up: a
  * link that makes the account, what is told whoever has one already, the request that administrators decide about, and that
- * it was approved.
+ * it was approved; or what is asked somebody who is said to have done what was imported, and told whoever has said that of several.
  */
 export type Letter =
   | { readonly confirmation: number }
@@ -18,11 +18,20 @@ export type Letter =
   | { readonly signUp: number }
   | { readonly signUpAgain: string }
   | { readonly signUpRequest: number; readonly to: string }
-  | { readonly signUpApproved: number };
+  | { readonly signUpApproved: number }
+  | { readonly claim: number }
+  | ({ readonly claims: number; readonly to: string; readonly at: number } & Claims);
+
+/** How many people of a list were said to be somebody here, how many could not be, and of how many nothing was said. */
+export interface Claims {
+  readonly matched: number;
+  readonly failed: number;
+  readonly skipped: number;
+}
 
 const KINDS = [
   ...["confirmation", "invitation", "delivery", "password"],
-  ...["signUp", "signUpAgain", "signUpRequest", "signUpApproved"],
+  ...["signUp", "signUpAgain", "signUpRequest", "signUpApproved", "claim", "claims"],
 ];
 
 /** Queues a letter, if there is a process that sends mail. */

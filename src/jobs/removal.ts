@@ -13,14 +13,15 @@ export const SMALL = 1000;
 /** The worker that deletes what is too large for a request. */
 export const REMOVER = "remover";
 
-/** What is hidden, and has to be deleted: its kind and id. */
+/** What is hidden, and has to be deleted: its kind and id; or the placeholder of an import that somebody has agreed to be. */
 export type Hidden =
   | { readonly project: number }
   | { readonly group: number }
   | { readonly label: number }
   | { readonly milestone: number }
   | { readonly iteration: number }
-  | { readonly user: number };
+  | { readonly user: number }
+  | { readonly placeholder: number };
 
 /** Queues the deletion of what has been hidden in this transaction. */
 export function removeLater(db: Database, hidden: Hidden, now: number): Promise<void> {

@@ -62,6 +62,8 @@ async function write(
   if ("signUpAgain" in letter) return accountOf(store, letter.signUpAgain, sender, now);
   if ("signUpRequest" in letter) return requestTo(store, letter, sender);
   if ("signUpApproved" in letter) return approvalOf(store, letter.signUpApproved, sender);
+  if ("claim" in letter) return claimOf(store, letter.claim, sender);
+  if ("claims" in letter) return claimsOf(store, letter);
   return confirmationOf(store, letter.confirmation, sender, now);
 }
 
@@ -156,6 +158,58 @@ async function approvalOf(db: Reader, id: number, { url }: Sender): Promise<Writ
       paragraphs: [
         `Hello ${user.name}, an administrator has approved your account @${user.username}. You can sign in now:`,
         { link: `${url}/users/sign_in`, name: "Sign in" },
+      ],
+    },
+  };
+}
+
+/** What is asked somebody who is said to have done what was imported, with what GitLab tells them. */
+async function claimOf(db: Reader, id: number, { url }: Sender): Promise<Written | undefined> {
+  const found = await db.one<{
+    source: string;
+    hostname: string;
+    full_path: string;
+    by_name: string;
+    email: string;
+    name: string;
+    username: string;
+    updated_at: number;
+  }>(
+    `select s.source_name || ' (@' || s.source_username || ')' as source, s.source_hostname as hostname, n.full_path,
+       coalesce(b.name || ' (@' || b.username || ')', 'an operator') as by_name, u.email, u.name, u.username, s.updated_at
+     from import_source_users s join users u on u.id = s.reassign_to_user_id and u.state = 'active'
+     join namespaces n on n.id = s.namespace_id left join users b on b.id = s.reassigned_by_user_id
+     where s.id = ? and s.status = 'awaiting_approval'`,
+    [id],
+  );
+  if (!found) return undefined;
+  const { source, hostname, full_path, by_name, email, name, username, updated_at } = found;
+  return {
+    id: `claim-${id}-${updated_at}`,
+    to: email,
+    subject: `Reassignments in ${full_path} waiting for review`,
+    saying: {
+      paragraphs: [
+        `Hello ${name} (@${username}), ${by_name} says that you are ${source} of ${hostname}, whose contributions were imported into ${full_path}. If you agree, they become yours, and you become a member wherever ${source} was one. This can't be undone. If you don't know of it, do nothing.`,
+        { link: `${url}/import/source_users/${id}`, name: "Review reassignment details" },
+      ],
+    },
+  };
+}
+
+async function claimsOf(
+  db: Reader,
+  { claims, to, at, matched, failed, skipped }: Extract<Letter, { claims: number }>,
+): Promise<Written | undefined> {
+  const [row] = await db.rows("select full_path from namespaces where id = ?", [claims]);
+  if (!row) return undefined;
+  return {
+    id: `claims-${claims}-${at}`,
+    to,
+    subject: `Placeholder reassignments in ${row[0]} finished`,
+    saying: {
+      paragraphs: [
+        `Reassignment of placeholders in ${row[0]} by a CSV file: ${matched} processed, ${failed} failed, ${skipped} skipped.`,
       ],
     },
   };

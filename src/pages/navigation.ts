@@ -1,17 +1,44 @@
 import type { PageContext } from "../core/resource.ts";
 
-/** The pages of signed-in users, in navigation order. */
+/** The page's name, by which projects, groups and people have pages. */
+const PROJECTS = "projects";
+
+const item = (page: string, path: string, title: string, about: string) =>
+  ({ page, path, title, about }) as const;
+
+/** The pages of signed-in users, in navigation order, with the names by which they are enabled and what they are about. */
 const ITEMS = [
-  { page: "profile", path: "/-/profile", title: "Account" },
-  {
-    page: "personal_access_tokens",
-    path: "/-/user_settings/personal_access_tokens",
-    title: "Access tokens",
-  },
-  { page: "applications", path: "/-/user_settings/applications", title: "Applications" },
-  { page: "active_sessions", path: "/-/user_settings/active_sessions", title: "Sessions" },
-  { page: "password", path: "/-/user_settings/password/edit", title: "Password" },
-  { page: "two_factor", path: "/-/profile/two_factor_auth", title: "Two-factor" },
+  item("profile", "/-/profile", "Account", ""),
+  item(PROJECTS, "/-/user_settings/profile", "Profile", "What others see of you"),
+  item(PROJECTS, "/-/profile/emails", "E-mails", "Your addresses"),
+  item(PROJECTS, "/-/user_settings/ssh_keys", "SSH keys", "Let your computers in"),
+  item(PROJECTS, "/-/user_settings/gpg_keys", "GPG keys", "What you sign commits with"),
+  item(PROJECTS, "/-/profile/notifications", "Notifications", "Which mails you get"),
+  item(
+    "personal_access_tokens",
+    "/-/user_settings/personal_access_tokens",
+    "Access tokens",
+    "Let programs use the API as you",
+  ),
+  item(
+    "applications",
+    "/-/user_settings/applications",
+    "Applications",
+    "Your own applications, and those that may act as you",
+  ),
+  item(
+    "active_sessions",
+    "/-/user_settings/active_sessions",
+    "Sessions",
+    "Where you are signed in",
+  ),
+  item("password", "/-/user_settings/password/edit", "Password", "Change it"),
+  item(
+    "two_factor",
+    "/-/profile/two_factor_auth",
+    "Two-factor",
+    "Ask for a code beside the password",
+  ),
 ] as const;
 
 export type NavigationItem = (typeof ITEMS)[number];
@@ -25,9 +52,6 @@ export function navigationOf({ site }: Pick<PageContext, "site">): NavigationIte
 export function hasHome(pages: readonly string[]): boolean {
   return pages.includes(PROJECTS) || ITEMS.some(({ page }) => pages.includes(page));
 }
-
-/** The page's name, by which projects, groups and people have pages. */
-const PROJECTS = "projects";
 
 /** The start page of signed-in users: a path below the mount. */
 export function homeOf({ site }: Pick<PageContext, "site">): string {

@@ -145,6 +145,8 @@ article header { display: block; min-height: 0; padding: 0 0 .5rem; background: 
 .text > :last-child { margin-bottom: 0; }
 .rows .text.text > p { margin: 0 0 1rem; color: inherit; font-size: inherit; }
 .rows .text.text > p:last-child { margin: 0; }
+.text .task-list-item { list-style: none; }
+.task { min-width: 1.5rem; min-height: 1.5rem; margin-right: .375rem; padding: 0; color: inherit; font-weight: 400; background: none; border: 0; }
 .text img, .text video { max-width: 100%; height: auto; }
 .text pre { overflow-x: auto; padding: .75rem; background: var(--sunken); border-radius: .5rem; }
 .text blockquote { margin: 0 0 1rem; padding-left: 1rem; border-left: .25rem solid var(--line); color: var(--soft); }

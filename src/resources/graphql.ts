@@ -28,6 +28,7 @@ import { graphqlModule as packages } from "./packages/graphql.ts";
 import { graphqlModule as pipelines } from "./pipelines/graphql.ts";
 import { graphqlModule as pipelineFindings } from "./pipelines/graphql-findings.ts";
 import { graphqlModule as pipelineReports } from "./pipelines/graphql-reports.ts";
+import { graphqlModule as placeholders } from "./placeholders/graphql.ts";
 import { graphqlModule as projects } from "./projects/graphql.ts";
 import { graphqlModule as protectedRefs } from "./protected-refs/graphql.ts";
 import { graphqlModule as releases } from "./releases/graphql.ts";
@@ -58,6 +59,7 @@ export const modules: readonly GraphqlModule[] = [
   pipelines,
   pipelineFindings,
   pipelineReports,
+  placeholders,
   runners,
   lint,
   members,

@@ -66,6 +66,7 @@ import { npmPackageResource } from "./npm-packages/index.ts";
 import { nugetPackageResource } from "./nuget-packages/index.ts";
 import { packageResource } from "./packages/index.ts";
 import { pipelineResource } from "./pipelines/index.ts";
+import { placeholderResource } from "./placeholders/index.ts";
 import { planLimitResource } from "./plan-limits/index.ts";
 import { projectAliasResource } from "./project-aliases/index.ts";
 import { projectResource } from "./projects/index.ts";
@@ -110,6 +111,7 @@ import { triggerResource } from "./triggers/index.ts";
 import { uploadResource } from "./uploads/index.ts";
 import { userAgentResource } from "./user-agents/index.ts";
 import { userFollowResource } from "./user-follows/index.ts";
+import { userPreferenceResource } from "./user-preferences/index.ts";
 import { userStatusResource } from "./user-statuses/index.ts";
 import { userResource } from "./users/index.ts";
 import { variableResource } from "./variables/index.ts";
@@ -133,6 +135,7 @@ export const resources: readonly Resource[] = [
   branchResource,
   broadcastMessageResource,
   bulkImportResource,
+  placeholderResource,
   featureResource,
   featureFlagResource,
   topicResource,
@@ -232,6 +235,7 @@ export const resources: readonly Resource[] = [
   userResource,
   userAgentResource,
   userFollowResource,
+  userPreferenceResource,
   userStatusResource,
   variableResource,
   wikiResource,

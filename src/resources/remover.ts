@@ -15,6 +15,7 @@ import { removeIteration } from "./iterations/removal.ts";
 import { removeLabel } from "./labels/removal.ts";
 import { removeMilestone } from "./milestones/removal.ts";
 import * as namespaces from "./namespaces/queries.ts";
+import { reassign } from "./placeholders/reassigning.ts";
 import { removeProjects } from "./projects/removal.ts";
 import { removeUser } from "./users/removal.ts";
 
@@ -38,6 +39,7 @@ export async function finish(
   if ("label" in hidden) return removeLabel(store, hidden.label, signal);
   if ("iteration" in hidden) return removeIteration(store, hidden.iteration, signal);
   if ("milestone" in hidden) return removeMilestone(store, hidden.milestone, signal);
+  if ("placeholder" in hidden) return reassign(store, hidden.placeholder, now, signal);
   const personal = await namespaces.findPersonal(store, hidden.user);
   if (personal) await removeGroup(store, personal.id, signal);
   await inBatches(store, (db, batch) => removeOfAuthor(db, hidden.user, batch), { signal });
@@ -52,11 +54,18 @@ export async function finishAll(store: Store, now: number): Promise<void> {
      union all select 'label', id from labels where removed = 1
      union all select 'milestone', id from milestones where removed = 1
      union all select 'iteration', id from iterations where removed = 1
-     union all select 'user', id from users where state = 'removed'`,
+     union all select 'user', id from users where state = 'removed'
+     union all select 'placeholder', id from import_source_users where status = 'reassignment_in_progress'`,
   );
   for (const [kind, id] of found) {
     await finish(store, { [kind as string]: id } as unknown as Hidden, now);
   }
+  // Of groups that are deleted now.
+  const left = await store.rows(
+    `select id from users u where state = 'placeholder'
+       and not exists (select 1 from import_source_users s where s.placeholder_user_id = u.id)`,
+  );
+  for (const [id] of left) await finish(store, { user: id as number }, now);
 }
 
 /** Starts the worker that deletes what is hidden. */

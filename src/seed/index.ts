@@ -100,8 +100,9 @@ const inProject = {
   pull_mirror: pullMirrorPart,
 };
 const inGroup = {
-  ...inSource,
+  // First: boards name iterations.
   iteration_cadences: iterationCadencesPart,
+  ...inSource,
   scim_tokens: scimTokensPart,
   scim_users: scimUsersPart,
   projects: projectsPart(inProject),

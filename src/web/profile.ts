@@ -2,9 +2,10 @@ import * as param from "../core/input.ts";
 import { type Resource, routes } from "../core/resource.ts";
 import { flag, form } from "../pages/form.ts";
 import { html } from "../pages/html.ts";
-import { mountOf, type NavigationItem, navigationOf } from "../pages/navigation.ts";
+import { mountOf, navigationOf } from "../pages/navigation.ts";
 import { page, redirect } from "../pages/page.ts";
 import * as users from "../resources/users/queries.ts";
+import { claimRoutes } from "./claims.ts";
 import { confirmationRoutes } from "./confirmation.ts";
 import { linkedAccounts } from "./providers.ts";
 
@@ -12,20 +13,13 @@ const { get, post } = routes();
 
 const CONTRIBUTIONS = "/-/profile/contributions";
 
-const ABOUT: Readonly<Partial<Record<NavigationItem["page"], string>>> = {
-  personal_access_tokens: "Let programs use the API as you",
-  applications: "Your own applications, and those that may act as you",
-  active_sessions: "Where you are signed in",
-  password: "Change it",
-  two_factor: "Ask for a code beside the password",
-};
-
 /** The start page of signed-in users. */
 export const profilePages: Resource = {
   name: "Account",
   migrations: [],
   routes: [
     ...confirmationRoutes,
+    ...claimRoutes,
     post(CONTRIBUTIONS, {
       summary: "Choose whether private contributions are counted",
       input: { include_private_contributions: param.optional(param.boolean()) },
@@ -49,7 +43,7 @@ export const profilePages: Resource = {
             (
               item,
             ) => html`<li><div><h3><a href="${mountOf(view)}${item.path}">${item.title}</a></h3>
-<p>${ABOUT[item.page]}</p></div></li>`,
+<p>${item.about}</p></div></li>`,
           );
         const body = html`<section><dl>
 <dt>Name</dt><dd>${name}</dd>

@@ -375,6 +375,8 @@ it("keeps the names that methods had before", () => {
     "fromGithub",
     "fromGitea",
     "exportGitlab",
+    "placeholders",
+    "reassign",
   ];
   const own = Object.values(admin)
     .flatMap((member) => (typeof member === "object" ? Object.keys(member) : []))

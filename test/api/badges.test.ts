@@ -72,10 +72,17 @@ describe("group badges", () => {
     });
     const names = [
       ...["project_path", "project_title", "project_name", "project_id", "project_namespace"],
-      ...["group_name", "gitlab_server", "default_branch", "commit_sha", "latest_tag"],
+      ...[
+        "group_name",
+        "gitlab_server",
+        "gitlab_pages_domain",
+        "default_branch",
+        "commit_sha",
+        "latest_tag",
+      ],
     ];
     const link = `https://ci.example/${names.map((name) => `%{${name}}`).join("|")}`;
-    const expected = `https://ci.example/badged/the-site|The Site|the-site|${project.id}|badged/the-site|badged|pm.test|main|${commits[0].id}|%{latest_tag}`;
+    const expected = `https://ci.example/badged/the-site|The Site|the-site|${project.id}|badged/the-site|badged|pm.test|pm.test|main|${commits[0].id}|%{latest_tag}`;
     const preview = new URLSearchParams({ link_url: link, image_url: IMAGE });
     for (const at of ["groups/badged", `projects/${project.id}`]) {
       const { json } = await app.call(`GET /${at}/badges/render?${preview}`, { as: "owner" });

@@ -3,6 +3,8 @@ import { findSource } from "../../src/core/access/source.ts";
 import { collapseList } from "../../src/resources/boards/changes.ts";
 import { countIssues, findScope, listIssues } from "../../src/resources/boards/issues.ts";
 import { type IssueMove, moveIssueOnBoard } from "../../src/resources/boards/moves.ts";
+import type { BoardList } from "../../src/resources/boards/queries.ts";
+import { SUBJECT_ID } from "../../src/resources/boards/subjects.ts";
 import type { Database, Reader } from "../../src/store/port.ts";
 import { boardIssues, boardSeed } from "../boards.ts";
 import { clock, type TestApp, testApp } from "../helpers.ts";
@@ -18,8 +20,36 @@ const numbers: Record<string, { iid: number; path: string }> = {};
 /** Board ids by name. */
 const boardIds: Record<string, number> = {};
 
+/** The groups of the seed; a board of the first one has a list of each kind. */
+const groups = boardSeed.groups?.map((group) =>
+  group.path === "acme"
+    ? {
+        ...group,
+        iteration_cadences: [
+          {
+            title: "Weeks",
+            iterations: [{ title: "first", start_date: "2026-11-16", due_date: "2026-11-29" }],
+          },
+        ],
+        boards: [
+          ...(group.boards ?? []),
+          {
+            name: "Plans",
+            lists: [
+              "Testing",
+              { milestone: "v1" },
+              { assignee: "developer" },
+              { iteration: "first" },
+              { assignee: "stranger" },
+            ],
+          },
+        ],
+      }
+    : group,
+);
+
 beforeAll(async () => {
-  app = await testApp({ seed: boardSeed });
+  app = await testApp({ seed: { ...boardSeed, groups } });
   for (const { id, username } of await app.admin.users.list()) userIds[username] = id;
   for (const [title, { id, iid, path }] of Object.entries(await boardIssues(app))) {
     issueIds[title] = id;
@@ -47,19 +77,18 @@ function viewerOf(username: string | undefined) {
 async function viewing(db: Reader, board: string, username?: string) {
   const viewer = viewerOf(username);
   const source =
-    board === "Group"
-      ? await findSource(db, "group", "acme", viewer)
-      : await findSource(db, "project", "acme/site", viewer);
+    board === "Project"
+      ? await findSource(db, "project", "acme/site", viewer)
+      : await findSource(db, "group", "acme", viewer);
   const scope = await findScope(db, boardIds[board] as number);
   if (!scope) throw new Error("the board is gone");
-  const lists = await db.all<{
-    id: number;
-    list_type: "backlog" | "label" | "closed";
-    label_id: number | null;
-    name: string | null;
-  }>(
-    `select bl.id, bl.list_type, bl.label_id, l.name from board_lists bl
-     left join labels l on l.id = bl.label_id where bl.board_id = ?`,
+  const lists = await db.all<
+    Pick<BoardList, "id" | "list_type" | "subject_id"> & { name: string | null }
+  >(
+    `select bl.id, bl.list_type, ${SUBJECT_ID} as subject_id, coalesce(l.name, m.title, u.username, it.title) as name
+     from board_lists bl left join labels l on l.id = bl.label_id left join milestones m on m.id = bl.milestone_id
+     left join users u on u.id = bl.assignee_id left join iterations it on it.id = bl.iteration_id
+     where bl.board_id = ?`,
     [boardIds[board] as number],
   );
   const list = (name: string) => {
@@ -246,6 +275,59 @@ describe("moving an issue", () => {
     await move("Project", "a", { from: "Testing", to: "Development" }, "reporter");
     await expect(move("Project", "x", way)).rejects.toMatchObject({ status: 404 });
     expect(await labelsOf("a")).toEqual(["opened", "Development"]);
+  });
+
+  const planOf = async (title: string) => {
+    const { iid, path } = numbers[title] as { iid: number; path: string };
+    const { json } = await app.call(`GET /projects/${encodeURIComponent(path)}/issues/${iid}`, {
+      as: "admin",
+    });
+    const assignees = json.assignees.map(({ username }: { username: string }) => username);
+    return [
+      json.state,
+      json.milestone?.title,
+      assignees.join(),
+      json.iteration?.title,
+      ...json.labels,
+    ];
+  };
+
+  it("to lists of milestones, people and iterations plans it", async () => {
+    const lists = ["backlog", "Testing", "v1", "developer", "first", "closed"];
+    const board = async () => Promise.all(lists.map((name) => shown("Plans", name)));
+    const before = await board();
+    expect(before.slice(1)).toEqual(["cz", "d", "d", "", "hg"]);
+    expect([...String(before[0])].sort().join("")).toBe("abefxy");
+    for (const [from, to, plan, place] of [
+      ["backlog", "v1", ["opened", "v1", "", undefined], "v1"],
+      // Only of one of the same kind, and of the open list, it keeps nothing of where it was.
+      ["v1", "developer", ["opened", "v1", "developer", undefined], "developer"],
+      ["developer", "first", ["opened", "v1", "developer", "first"], "first"],
+      ["first", "Testing", ["opened", "v1", "developer", "first", "Testing"], "Testing"],
+      ["developer", "stranger", ["opened", "v1", "stranger", "first", "Testing"], "stranger"],
+      ["v1", "closed", ["closed", "v1", "stranger", "first"], "closed"],
+      ["closed", "developer", ["opened", "v1", "stranger,developer", "first"], "developer"],
+      ["first", "backlog", ["opened", "v1", "stranger,developer", undefined], "v1"],
+      ["v1", "backlog", ["opened", undefined, "stranger,developer", undefined], "stranger"],
+      ["stranger", "backlog", ["opened", undefined, "developer", undefined], "developer"],
+      ["developer", "backlog", ["opened", undefined, "", undefined], "backlog"],
+    ] as const) {
+      await move("Plans", "e", { from, to });
+      const [state, milestone, assignees, ...more] = await planOf("e");
+      const people = assignees.split(",").sort().reverse().join();
+      expect([state, milestone, people, ...more]).toEqual(plan);
+      expect(await shown("Plans", place)).toContain("e");
+    }
+    expect(await board()).toEqual(before);
+    await expect(move("Plans", "f", { from: "backlog", to: "stranger" })).rejects.toMatchObject({
+      body: { message: { error: "Not authorized to assign issue to list user" } },
+    });
+    await move("Plans", "d", { to: "v1", position: 0 });
+    const { scope, list, ...who } = await viewing(app.store, "Plans", "owner");
+    expect(await countIssues(app.store, who, scope, list("developer"))).toEqual({
+      issues: 1,
+      weight: "3",
+    });
   });
 
   it("leaves a consistent database", async () => {

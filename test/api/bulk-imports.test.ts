@@ -7,11 +7,23 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { createSecrets } from "../../src/core/secrets.ts";
 import { type Server, serve } from "../../src/node.ts";
 import { runImport } from "../../src/resources/bulk-imports/run.ts";
+import { CONTRIBUTIONS, OTHER_PARTS, USER_PARTS } from "../../src/resources/users/removal.ts";
 import { createFixtures, fixtureSeed, pathOf, placesIn } from "../fixtures.ts";
 import { isLong, isRepeated, SEED } from "../forms.ts";
-import { clock, type Person, SECRET_KEY, type TestApp, testApp, tokenOf } from "../helpers.ts";
+import {
+  baseSeed,
+  clock,
+  givePassword,
+  PASSWORD,
+  type Person,
+  SECRET_KEY,
+  type TestApp,
+  testApp,
+  tokenOf,
+} from "../helpers.ts";
 import { kill, programOf } from "../program.ts";
 import { toys } from "../toy/index.ts";
+import { Visitor } from "../visitor.ts";
 import { resourceOf, routes } from "./routes.ts";
 
 /** The server that is imported from. */
@@ -54,6 +66,8 @@ beforeAll(async () => {
   const description = `See ${upload.json.markdown}`;
   await there("POST /projects/acme%2Fsite/issues", { title: "With a file", description }, "guest");
   await there("POST /projects/acme%2Fteam%2Fcore/issues", { title: "Below" });
+  const masked = { key: "MASKED", value: "not-for-a-copy", masked: true };
+  await there("POST /groups/acme%2Fg1/variables", masked);
   await writeCode();
   served = await serve(source, { port: 0, grace: 100 });
   app = await target();
@@ -129,18 +143,16 @@ const LEFT_OUT = [
   ...["Draft notes", "Epic boards", "Events", "Exports and imports"],
   ...["External status checks", "Feature flags", "Freeze periods", "Group access tokens"],
   ...["Group and project access tokens", "Integrations", "Invitations", "Iterations"],
-  ...["Job token scope", "Jobs", "Maven packages", "Member roles", "Merge request dependencies"],
+  ...["Job token scope", "Jobs", "Member roles", "Merge request dependencies"],
   ...["Merge trains", "Metric images", "Notification settings", "Packages", "Pipeline triggers"],
   ...["Pipelines", "Protected environments", "Protection rules", "Pull mirrors", "Push mirrors"],
-  ...["Push rules", "Python packages", "Resource groups", "Runners", "SCIM tokens and identities"],
+  ...["Push rules", "Resource groups", "Runners", "SCIM tokens and identities"],
   ...["Secure files", "Security settings", "Service accounts", "Sharing", "Sites"],
   ...[
     "Terraform states",
     "Todos",
     "Topics",
     "Transfers",
-    "npm packages",
-    "NuGet packages",
     "Composer packages",
     "Helm charts",
     "Approval settings of groups",
@@ -262,6 +274,37 @@ describe("a group that was imported", () => {
     expect(await differences(app, group, project)).toEqual([]);
   });
 
+  it("has its packages, but for those of Composer and Helm", async () => {
+    const kinds = async (from: TestApp) => {
+      const path = "GET /projects/acme%2Fsite/packages?include_versionless=true";
+      const { json } = await from.call(path, { as: "admin" });
+      const files = json.map(async (one: Record<string, unknown>) => {
+        const at = `GET /projects/acme%2Fsite/packages/${one["id"]}/package_files`;
+        const told = (await from.call(at, { as: "admin" })).json;
+        const shown = told.map(({ id, package_id, ...file }: Record<string, unknown>) => file);
+        const { name, version, package_type, created_at, status } = one;
+        return { name, version, package_type, created_at, status, files: shown };
+      });
+      return (await Promise.all(files)).filter(
+        ({ package_type: type }) => type !== "composer" && type !== "helm",
+      );
+    };
+    const [first, second] = [await kinds(source), await kinds(app)];
+    expect(second).toEqual(first);
+    const types = new Set(first.map((one) => one.package_type));
+    expect([...types].sort()).toEqual(["generic", "maven", "npm", "nuget", "pypi"]);
+    const { text } = await app.call("GET /projects/acme%2Fsite/packages/generic/tool0/1.0/f0", {
+      as: "admin",
+    });
+    expect(text).toBe("a package");
+    const entities = (await app.call("GET /bulk_imports/entities?per_page=100", { as: "admin" }))
+      .json;
+    const failures = entities.flatMap((one: { failures: object[] }) => one.failures);
+    expect(failures).toContainEqual(
+      expect.objectContaining({ exception_message: "packages of the kind helm are not taken" }),
+    );
+  });
+
   it("keeps authors, files and who is in it", async () => {
     const issues = await app.call("GET /projects/acme%2Fsite/issues?search=With+a+file", {
       as: "admin",
@@ -278,17 +321,20 @@ describe("a group that was imported", () => {
   it("forgets the token, and says what was not taken", async () => {
     const tokens = await app.store.rows("select token from bulk_imports");
     expect(tokens).toEqual([[null]]);
-    const [one] = (await app.call("GET /bulk_imports/entities?sort=asc", { as: "admin" })).json;
+    const all = (await app.call("GET /bulk_imports/entities?sort=asc", { as: "admin" })).json;
+    const one = all.find(
+      ({ source_full_path: path }: { source_full_path: string }) => path === "acme/g1",
+    );
     const at = `/bulk_imports/${one.bulk_import_id}/entities/${one.id}`;
     const { json } = await app.call(`GET ${at}/failures`, { as: "admin" });
     expect(json).toEqual(one.failures);
     expect(json).toContainEqual({
-      relation: "members",
-      exception_message: "scim0 is nobody here",
+      relation: "variables",
+      exception_message: "its value is masked: set it here",
       exception_class: "ImportError",
       correlation_id_value: null,
-      source_url: expect.stringContaining("/scim0"),
-      source_title: expect.any(String),
+      source_url: null,
+      source_title: "MASKED",
     });
     expect((await app.call(`GET ${at}`, { as: "owner" })).status).toBe(404);
   });
@@ -380,6 +426,231 @@ it("a project can be imported alone, by whoever can create projects, who writes 
   expect(entities[0].failures).toContainEqual(
     expect.objectContaining({ exception_message: "only administrators say who has which role" }),
   );
+});
+
+describe("who is nobody here", () => {
+  let other: TestApp;
+  const graphql = (query: string, as: Person) =>
+    other.call("POST /api/graphql", { as, json: { query } });
+  const MINE = "{ currentUser { importSourceUsers { nodes { id status sourceUsername } } } }";
+  const pending = async (as: Person = "owner") =>
+    other.call("GET /groups/acme/placeholder_reassignments", { as });
+  const idOf = async (username: string): Promise<string> => {
+    const [row] = await other.store.rows(
+      "select id from import_source_users where source_username = ?",
+      [username],
+    );
+    return `gid://gitlab/Import::SourceUser/${row?.[0]}`;
+  };
+  const upload = (text: string, as: Person = "owner", name = "who.csv") => {
+    const body = new FormData();
+    body.append("file", new Blob([text]), name);
+    return other.call("POST /groups/acme/placeholder_reassignments", { as, body });
+  };
+  /** Does what a worker does, on another day. */
+  const sweep = () => {
+    ahead += 86_400_000;
+    return other.admin.maintenance.sweepDaily();
+  };
+  const guestsIssue = async () => {
+    const path = "/projects/acme%2Fsite/issues?search=With+a+file";
+    return (await other.call(`GET ${path}`, { as: "admin" })).json[0].author;
+  };
+  /** How many rows of each table name a user. */
+  const rowsOf = async (userId: number) => {
+    const counted: Record<string, number> = {};
+    for (const [table, column] of [...CONTRIBUTIONS, ...USER_PARTS, ...OTHER_PARTS]) {
+      const [row] = await other.store.rows(`select count(*) from ${table} where ${column} = ?`, [
+        userId,
+      ]);
+      if (Number(row?.[0]) > 0) counted[`${table}.${column}`] = Number(row?.[0]);
+    }
+    return counted;
+  };
+
+  beforeAll(async () => {
+    const here = ["admin", "owner", "stranger", "reporter"];
+    const users = (baseSeed.users ?? []).filter(({ username }) => here.includes(username));
+    other = await testApp({ ...OPTIONS, seed: { users } });
+    await givePassword(other, "stranger", "reporter");
+    const json = { bulk_import_enabled: true };
+    await other.call("PUT /application/settings", { as: "admin", json });
+    const { status } = await imported({ source_full_path: "acme" }, { to: other });
+    expect(status).toBe("finished");
+  });
+  afterAll(() => other.dispose());
+
+  it("has a placeholder, named as in GitLab, that is no account", async () => {
+    const author = await guestsIssue();
+    expect(author).toMatchObject({
+      ...{ name: "Placeholder The guest", state: "active" },
+      username: expect.stringMatching(/^guest_placeholder_user_\d+$/),
+    });
+    const { json } = await graphql(
+      `{ user(username: "${author.username}") { type human } }`,
+      "owner",
+    );
+    expect(json.data.user).toEqual({ type: "PLACEHOLDER", human: false });
+    const members = await other.call("GET /groups/acme/members/all", { as: "owner" });
+    expect(members.json.map(({ username }: { username: string }) => username)).not.toContain(
+      author.username,
+    );
+    const added = { user_id: author.id, access_level: 30 };
+    const refusals = [
+      await other.call("POST /groups/acme/members", { as: "owner", json: added }),
+      await other.call(`DELETE /users/${author.id}`, { as: "admin" }),
+      await other.call("GET /user", { as: "admin", headers: { sudo: author.username } }),
+    ];
+    expect(refusals.map(({ status }) => status)).toEqual([404, 403, 404]);
+    const humans = await other.call("GET /users?humans=true&per_page=100", { as: "admin" });
+    expect(humans.text).not.toContain("_placeholder_user_");
+  });
+
+  it("can be listed by owners, for whom it is said who they are", async () => {
+    const { headers, text } = await pending();
+    expect(headers.get("content-type")).toBe("text/csv; charset=utf-8");
+    const [head, ...lines] = text.trim().split("\n");
+    expect(head).toBe(
+      "Source host,Import type,Source user identifier,Source user name,Source username,GitLab username,GitLab public email",
+    );
+    expect(lines.find((line) => line.includes(",guest,"))).toMatch(
+      /^http:\/\/[^,]+,gitlab_migration,\d+,The guest,guest,,$/,
+    );
+    const statuses = [];
+    for (const as of ["anonymous", "stranger", "reporter", "admin"] as const) {
+      statuses.push((await pending(as)).status, (await upload(text, as)).status);
+    }
+    expect(statuses).toEqual([401, 401, 403, 403, 403, 403, 200, 201]);
+  });
+
+  it.each([
+    ["no CSV file", "Source host", "who.txt", /\.csv file extension/],
+    ["another file", "a,b\n1,2\n", "who.csv", /not correctly formatted/],
+    ["a quote without an end", '"a', "who.csv", /a quote in it has no end/],
+    ["too many columns", ",".repeat(30), "who.csv", /too many columns/],
+  ])("%s says nothing of anybody", async (_, text, name, problem) => {
+    const { status, json } = await upload(text, "owner", name);
+    expect([status, json.message]).toEqual([422, expect.stringMatching(problem)]);
+  });
+
+  it("becomes a user who agrees, with all that they did, and what they were a member of", async () => {
+    const { id: from } = await guestsIssue();
+    const before = await rowsOf(from);
+    const { text } = await pending();
+    const line = (whom: string) => new RegExp(`(,${whom}),,`);
+    const twice = text
+      .replace(line("guest"), "$1,stranger,")
+      .replace(line("developer"), "$1,stranger,");
+    expect((await upload(twice)).json.message).toContain("duplicate email addresses or usernames");
+    const said = text
+      .replace(line("guest"), "$1,stranger,")
+      .replace(line("developer"), "$1,nobody,");
+    expect((await upload(said)).json).toEqual({
+      message: "The file is being processed and you will receive an email when completed.",
+    });
+    const asked = (await graphql(MINE, "stranger")).json.data.currentUser.importSourceUsers.nodes;
+    expect(asked).toEqual([
+      { id: await idOf("guest"), status: "AWAITING_APPROVAL", sourceUsername: "guest" },
+    ]);
+    expect((await guestsIssue()).id).toBe(from);
+
+    const path = `/import/source_users/${asked[0].id.split("/").at(-1)}`;
+    const [stranger, reporter] = [new Visitor(other), new Visitor(other)];
+    await stranger.signIn("stranger", PASSWORD);
+    await reporter.signIn("reporter", PASSWORD);
+    expect((await reporter.get(path)).status).toBe(404);
+    expect((await reporter.post(path, { accept: "true" })).status).toBe(404);
+    expect((await stranger.get(path)).page).toContain("Approve reassignment");
+    const answered = await stranger.post(path, { accept: "true" });
+    expect([answered.status, answered.page]).toEqual([
+      200,
+      expect.stringContaining("Reassignment approved"),
+    ]);
+    const { id: to } = (await other.call("GET /user", { as: "stranger" })).json;
+    const had = await rowsOf(to);
+    await sweep();
+    expect((await guestsIssue()).username).toBe("stranger");
+    const after = await rowsOf(to);
+    for (const [part, count] of Object.entries(before)) {
+      if (part.startsWith("namespaces")) continue;
+      expect([part, after[part]]).toEqual([part, count + (had[part] ?? 0)]);
+    }
+    const member = await other.call(`GET /groups/acme/members/${to}`, { as: "owner" });
+    expect(member.json.access_level).toBe(10);
+    expect((await other.call(`GET /users/${from}`, { as: "admin" })).status).toBe(404);
+    const { json } = await graphql(MINE, "stranger");
+    expect(json.data.currentUser.importSourceUsers.nodes[0].status).toBe("COMPLETED");
+  });
+
+  it("is who they have become in what is imported later", async () => {
+    const [title, project] = ["After that", "/projects/acme%2Fteam%2Fcore"];
+    const [{ id }] = await there("GET /users?username=guest");
+    await there(`POST ${project}/members`, { user_id: id, access_level: 30 });
+    await there(`POST ${project}/issues`, { title }, "guest");
+    expect((await imported({ source_full_path: "acme" }, { to: other })).status).toBe("finished");
+    const { json } = await other.call(`GET ${project}/issues?search=After`, { as: "admin" });
+    expect([json[0].title, json[0].author.username]).toEqual([title, "stranger"]);
+    await there(`DELETE ${project}/issues/${json[0].iid}`);
+    await there(`DELETE ${project}/members/${id}`);
+  });
+
+  it("may be kept, taken back, refused, or decided by administrators alone", async () => {
+    const id = await idOf("developer");
+    const mutate = async (name: string, as: Person, more = "") => {
+      const query = `mutation { importSourceUser${name}(input: { id: "${id}"${more} }) { errors importSourceUser { status } } }`;
+      const { json } = await graphql(query, as);
+      const answer = json.data?.[`importSourceUser${name}`];
+      return answer ? (answer.errors[0] ?? answer.importSourceUser.status) : json.errors[0].message;
+    };
+    const userOf = async (as: Person) =>
+      `, assigneeUserId: "gid://gitlab/User/${(await other.call("GET /user", { as })).json.id}"`;
+    const [reporter, stranger, admin] = [
+      await userOf("reporter"),
+      await userOf("stranger"),
+      await userOf("admin"),
+    ];
+    const INVALID = "Import source user has an invalid status for this operation";
+    expect(await mutate("Reassign", "reporter", reporter)).toMatch(/does ?n.t exist|permission/);
+    expect(await mutate("Reassign", "owner", admin)).toContain("regular or auditor access only");
+    expect(await mutate("Reassign", "owner", stranger)).toContain("already assigned to another");
+    expect(await mutate("KeepAsPlaceholder", "owner")).toBe("KEEP_AS_PLACEHOLDER");
+    expect(await mutate("Reassign", "owner", reporter)).toBe(INVALID);
+    expect(await mutate("UndoKeepAsPlaceholder", "owner")).toBe("PENDING_REASSIGNMENT");
+    expect(await mutate("Reassign", "owner", reporter)).toBe("AWAITING_APPROVAL");
+    expect(await mutate("ResendNotification", "owner")).toBe("AWAITING_APPROVAL");
+    expect(await mutate("CancelReassignment", "owner")).toBe("PENDING_REASSIGNMENT");
+    expect(await mutate("RetryFailedReassignment", "owner")).toBe(INVALID);
+    const json = { allow_bypass_placeholder_confirmation: true };
+    await other.call("PUT /application/settings", { as: "admin", json });
+    expect(await mutate("Reassign", "owner", reporter)).toBe("AWAITING_APPROVAL");
+    const visitor = new Visitor(other);
+    await visitor.signIn("reporter", PASSWORD);
+    const path = `/import/source_users/${id.split("/").at(-1)}`;
+    await visitor.get(path);
+    expect((await visitor.post(path, { accept: "false" })).page).toContain("rejected");
+    expect(await mutate("Reassign", "admin", reporter)).toBe("REASSIGNMENT_IN_PROGRESS");
+    await sweep();
+    const threads = "/projects/acme%2Fcode/merge_requests/1/discussions";
+    const [thread] = (await other.call(`GET ${threads}`, { as: "owner" })).json;
+    expect(thread.notes[0].author.username).toBe("reporter");
+    // Who is a member already stays what they are.
+    const { id: userId } = (await other.call("GET /user", { as: "reporter" })).json;
+    const member = await other.call(`GET /groups/acme/members/${userId}`, { as: "owner" });
+    expect(member.json.access_level).toBe(20);
+    const all = `mutation { importSourceUserKeepAllAsPlaceholder(input: { namespaceId: "gid://gitlab/Group/${
+      (await other.call("GET /groups/acme", { as: "owner" })).json.id
+    }" }) { updatedImportSourceUserCount } }`;
+    const kept = (await graphql(all, "owner")).json.data.importSourceUserKeepAllAsPlaceholder;
+    expect(kept.updatedImportSourceUserCount).toBeGreaterThan(0);
+    expect((await pending()).text.trim().split("\n")).toHaveLength(1);
+  });
+
+  it("goes with the group", async () => {
+    await other.call("DELETE /groups/acme", { as: "admin" });
+    await sweep();
+    const left = "select id from users where state = 'placeholder'";
+    expect(await other.store.rows(left)).toEqual([]);
+  });
 });
 
 describe("who may import", () => {

@@ -242,7 +242,9 @@ async function contents(at: string, to: TestApp) {
     expect([path, status]).toEqual([path, 200]);
     return json;
   };
-  const named = (one: { author?: { username: string } | null }) => one.author?.username;
+  // The number of a placeholder is each server's own.
+  const named = (one: { author?: { username: string } | null }) =>
+    one.author?.username.replace(/(_placeholder_user)_\d+$/, "$1");
   const [issues, requests] = [await get("/issues?sort=asc"), await get("/merge_requests")];
   const notes = async (path: string) =>
     (await get(`${path}/notes?sort=asc`)).map((note: Record<string, never>) => [
@@ -300,10 +302,10 @@ it("brings a repository with its issues, pull requests and releases", async () =
     [
       ...[1, "First", "It fails", "closed", "developer", ["bug"], "v1"],
       ...[first.created_at, first.closed_at],
-      expect.arrayContaining([["admin", "*Created by: nobody*\n\nHere, too", false, undefined]]),
+      expect.arrayContaining([["nobody_placeholder_user", "Here, too", false, undefined]]),
     ],
     [
-      ...[2, "Second", "*Created by: nobody*", "opened", "admin", [], undefined],
+      ...[2, "Second", "", "opened", "nobody_placeholder_user", [], undefined],
       ...[expect.any(String), null, []],
     ],
   ]);
@@ -315,7 +317,7 @@ it("brings a repository with its issues, pull requests and releases", async () =
         ["admin", "approved this merge request", true, undefined],
         ["admin", "**Review:** Approved\n\nGood", false, undefined],
         [
-          ...["admin", "*Created by: nobody*\n\nWhy 2?", false],
+          ...["nobody_placeholder_user", "Why 2?", false],
           expect.objectContaining({ ...position, position_type: "text" }),
         ],
       ],
@@ -483,14 +485,13 @@ it("is as whole if it was interrupted, whatever limits the server keeps, and tak
   // emulate has no history of pull requests.
   expect(failures).toEqual([
     ["history of issues", expect.stringContaining("issues/3/events with 404")],
-    ["members", "nobody is nobody here"],
   ]);
 
   await there("POST /repos/octo/site/issues", { title: "Since then" }, "developer");
   const again = await other.admin.imports.fromGithub({
     ...{ url, token: "token-of-octo", repo: "octo/site", into: "acme", path: "site2" },
   });
-  expect([again.status, again.failures.length]).toEqual(["finished", 1]);
+  expect([again.status, again.failures]).toEqual(["finished", []]);
   const titles = (await other.call(`GET ${at}/issues?sort=asc`, { as: "admin" })).json;
   expect(titles.map(({ iid, title }: Record<string, never>) => [iid, title])).toEqual([
     [1, "First"],
@@ -576,11 +577,11 @@ it("brings a repository from Gitea", async () => {
     else response.end(JSON.stringify(answer));
     return true;
   };
-  const given = { url, token: "secret", repo: "octo/site", into: "acme", path: "tea" };
+  const given = { url, token: "secret", repo: "octo/site", into: "admin", path: "tea" };
   const report = await app.admin.imports.fromGitea(given);
   instead = () => false;
   expect([report.status, report.failures]).toEqual(["finished", []]);
-  const { issues, requests } = await contents("/projects/acme%2Ftea", app);
+  const { issues, requests } = await contents("/projects/admin%2Ftea", app);
   const at = "2026-01-02T03:04:05.000Z";
   expect(issues).toEqual([
     [
@@ -603,10 +604,10 @@ it("brings a repository from Gitea", async () => {
       ],
     ],
   ]);
-  const emoji = (await app.call("GET /projects/acme%2Ftea/issues/1/award_emoji", { as: "admin" }))
+  const emoji = (await app.call("GET /projects/admin%2Ftea/issues/1/award_emoji", { as: "admin" }))
     .json;
   expect(emoji.map(({ name }: { name: string }) => name)).toEqual(["thumbsup"]);
-  const names = (await app.call("GET /projects/acme%2Ftea/labels", { as: "admin" })).json;
+  const names = (await app.call("GET /projects/admin%2Ftea/labels", { as: "admin" })).json;
   expect(names.map(({ name }: { name: string }) => name)).toEqual(
     expect.arrayContaining(["all", "bug"]),
   );

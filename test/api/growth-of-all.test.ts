@@ -25,7 +25,7 @@ const allowed = (pages: number) => 2 * pages + (isPostgres ? 2500 : 100);
  * those that sort the few rows that a filter finds, and those that add up the first 200 stored counts of a label.
  */
 const BOUNDED =
-  /^\s*(select (count\(\*\) as (total|found)(, .* as ids)?|(i|mr|p|n|u|l|m)\.id) from|with named as .*, first_counts as )/;
+  /^\s*(select (count\(\*\) as (total|found)(, .* as ids)?|(i|mr|p|n|u|l|m|pl)\.id) from|with named as .*, first_counts as )/;
 
 /**
  * What still grows, with the reason: a path, and a parameter unless the whole route does. docs/performance.md has what
@@ -118,6 +118,22 @@ const GROWING: readonly [path: RegExp, query: RegExp, why: string][] = [
     "with those of the group's projects, which are sorted",
   ],
   [/^\/groups$/, /order_by=/, "with all groups, which are sorted"],
+  [
+    /\/environments$/,
+    /(?:)/,
+    "with the forks of the project, which are counted, and with the environments, whose names are compared",
+  ],
+  [
+    /^\/dependency_list_exports\/:export_id\/download$/,
+    /(?:)/,
+    "with the dependencies, all of which are in the answer",
+  ],
+  [/\/releases$/, /updated_/, "with the project's releases, which are passed over"],
+  [
+    /\/jobs\/artifacts\/:ref_name\*\//,
+    /(?:)/,
+    "with the pipelines of the branch or tag, until one has the job with artifacts",
+  ],
   [
     /\/(projects|forks)$/,
     /archived=true|visibility=|membership=|min_access_level=|owned=|include_subgroups=true/,

@@ -192,6 +192,67 @@ describe("boards of a project", () => {
     ]);
   });
 
+  it("have lists of milestones, people and iterations", async () => {
+    const board = await call(`POST ${PROJECT}/boards`, { json: { name: "Plans" } });
+    const at = `${PROJECT}/boards/${board.json.id}/lists`;
+    const [milestone] = (await call("GET /groups/acme/milestones?title=v1")).json;
+    const [{ id: userId }] = (await call("GET /users?username=developer")).json;
+    const { data } = (
+      await app.call("POST /api/graphql", {
+        as: "owner",
+        json: {
+          query: `mutation { iterationCreate(input: {groupPath: "acme", title: "first",
+            startDate: "2031-01-01", dueDate: "2031-01-07"}) { errors iteration { id } } }`,
+        },
+      })
+    ).json;
+    const iterationId = Number(data.iterationCreate.iteration.id.split("/").at(-1));
+    const made: object[] = [];
+    for (const [sent, shown] of [
+      [{ milestone_id: milestone.id }, { milestone: { title: "v1", iid: milestone.iid } }],
+      [{ assignee_id: userId }, { assignee: { username: "developer" } }],
+      [{ iteration_id: iterationId }, { iteration: { title: "first", state: 1 } }],
+    ] as const) {
+      const { status, json } = await call(`POST ${at}`, { json: sent });
+      expect([status, json]).toMatchObject([201, { label: null, ...shown }]);
+      expect(Object.keys(json)).toEqual(["id", "label", "position", ...Object.keys(shown)]);
+      made.push(json);
+      const again = await call(`POST ${at}`, { json: sent });
+      const [name] = Object.keys(sent);
+      expect([again.status, again.json]).toEqual([
+        400,
+        { message: { [String(name)]: ["has already been taken"] } },
+      ]);
+    }
+    expect((await call(`GET ${at}`)).json).toEqual(made);
+    for (const [json, message] of [
+      [{ milestone_id: 987_654 }, { error: "Milestone not found!" }],
+      [{ assignee_id: 987_654 }, { error: "User not found!" }],
+      [{ iteration_id: 987_654 }, { error: "Iteration not found!" }],
+      [{ iteration_id: "" }, { iteration_id: ["is invalid"] }],
+    ] as const) {
+      const { status, json: told } = await call(`POST ${at}`, { json });
+      expect([status, told]).toEqual([400, { message }]);
+    }
+    const both = await call(`POST ${at}`, { json: { milestone_id: 1, assignee_id: 1 } });
+    expect([both.status, both.json]).toEqual([
+      400,
+      { error: "label_id, assignee_id, milestone_id, iteration_id are mutually exclusive" },
+    ]);
+    const of = (index: number) => (made[index] as { id: number }).id;
+    expect((await call(`PUT ${at}/${of(2)}`, { json: { position: 0 } })).json.position).toBe(0);
+    expect((await call(`DELETE ${at}/${of(0)}`)).status).toBe(204);
+    // Lists go with what they are of.
+    await call(`DELETE /users/${userId}`, { as: "admin" });
+    await app.call("POST /api/graphql", {
+      as: "owner",
+      json: {
+        query: `mutation { iterationDelete(input: {id: "${data.iterationCreate.iteration.id}"}) { errors } }`,
+      },
+    });
+    expect((await call(`GET ${at}`)).json).toEqual([]);
+  });
+
   it("need their roles, and enabled issues", async () => {
     const [{ id, lists }] = (await call(`GET ${PROJECT}/boards`)).json;
     const at = `${PROJECT}/boards/${id}`;
@@ -224,6 +285,11 @@ describe("boards of a project", () => {
       expect([status, json]).toMatchObject([
         200,
         { name: "y", weight: null, labels: [], hide_backlog_list: true },
+      ]);
+      const list = await free.call(`POST ${at}/lists`, { ...options, json: { assignee_id: 1 } });
+      expect([list.status, list.json]).toEqual([
+        400,
+        { message: { error: "Assignee lists not available with your current license" } },
       ]);
       const named = await free.call(`GET ${PROJECT}/labels?search=New`, options);
       expect(named.json).toEqual([]);

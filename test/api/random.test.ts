@@ -162,7 +162,7 @@ describe("random parameters", () => {
         }
       });
       const examples = oddRequestsTo(route, places).map((one): [typeof one] => [one]);
-      const numRuns = examples.length + (hasTurn(route) ? RUNS : Math.ceil(RUNS / 3));
+      const numRuns = examples.length + (hasTurn(route) ? RUNS : Math.ceil(RUNS / 5));
       await tryRandomly(property, { examples, numRuns });
       expect(await checksum()).toBe(before);
     },

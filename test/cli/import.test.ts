@@ -4,7 +4,7 @@ import { once } from "node:events";
 import { mkdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, it } from "vitest";
-import type { ImportReport } from "../../src/index.ts";
+import type { ImportReport, PlaceholderRecord } from "../../src/index.ts";
 import {
   environment,
   newFolder,
@@ -62,6 +62,27 @@ it("goes on where it was killed, and tells what it has brought and what not", as
   expect(stdout).toContain("Not taken:");
 });
 
+it("tells who is nobody here, and makes what they have done somebody's", async () => {
+  const group = ["--db", "here.db", "--group", "acme"];
+  const list = () => runJson(["import", "placeholders", ...group], at);
+  const [first] = (await list()) as PlaceholderRecord[];
+  expect(first).toMatchObject({
+    ...{ source: server.url, status: "pending_reassignment", reassigned_to: null },
+    placeholder: expect.stringContaining("_placeholder_user_"),
+  });
+  const { username: from = "", source_id } = first as PlaceholderRecord;
+  const user = ["--username", "later", "--name", "Later", "--email", "later@example.com"];
+  await run(["user", "create", "--db", "here.db", ...user], at);
+  const reassign = ["import", "reassign", ...group, "--from", from, "--to", "later"];
+  expect((await run(reassign, at)).stdout).toContain("is @later's now");
+  const after = ((await list()) as PlaceholderRecord[]).find((one) => one.source_id === source_id);
+  expect(after).toMatchObject({ status: "completed", placeholder: null, reassigned_to: "later" });
+  const again = await run(reassign, at);
+  expect([again.code, again.stderr]).toEqual([2, expect.stringContaining("invalid status")]);
+  const missing = await run(["import", "reassign", ...group], at);
+  expect([missing.code, missing.stderr]).toEqual([2, expect.stringContaining("are required")]);
+});
+
 it("exports a project for a GitLab, with a bundle that Git takes", async () => {
   const to = ["export", "gitlab", "--db", "here.db", "--project", "acme/shipping-api"];
   const { file, size } = await runJson([...to, "--file", "out.tar.gz"], at);
@@ -80,7 +101,7 @@ it("exports a project for a GitLab, with a bundle that Git takes", async () => {
     ...{ iid: expect.any(Number), notes: expect.any(Array), label_links: expect.any(Array) },
   });
   const again = await run([...to, "--file", "out.tar.gz"], at);
-  expect([again.code, again.stderr]).toEqual([1, expect.stringContaining("is there already")]);
+  expect([again.code, again.stderr]).toEqual([2, expect.stringContaining("is there already")]);
 });
 
 it("says what is wrong", async () => {

@@ -3,6 +3,7 @@ import { createRequire } from "node:module";
 import { join } from "node:path";
 import { type Browser, type BrowserContext, chromium, type Page } from "playwright-core";
 import { afterAll, afterEach, beforeAll, expect } from "vitest";
+import type { AppOptions } from "../../src/index.ts";
 import { type Server, serve } from "../../src/node.ts";
 import { findBrowser } from "../browser.mjs";
 import { createFixtures, fixtureSeed } from "../fixtures.ts";
@@ -16,12 +17,17 @@ export interface Shop {
   readonly server: Server;
 }
 
-/** Starts a browser and a server with one record of each kind, for all tests of a file; contexts are closed after each. */
-export function shop(): Shop {
+/**
+ * Starts a browser and a server with one record of each kind, for all tests of a file; contexts are closed after each.
+ *
+ * @param options of the server, or what finds them out first
+ */
+export function shop(options: AppOptions | (() => Promise<AppOptions>) = {}): Shop {
   const opened = {} as { -readonly [Name in keyof Shop]: Shop[Name] };
   beforeAll(async () => {
     opened.browser = await launch();
-    opened.app = await testApp({ seed: fixtureSeed(1), extra: toys });
+    const own = typeof options === "function" ? await options() : options;
+    opened.app = await testApp({ seed: fixtureSeed(1), extra: toys, ...own });
     await createFixtures(opened.app, 1);
     await givePassword(opened.app, "admin");
     opened.server = await serve(opened.app, { port: 0 });
@@ -106,4 +112,91 @@ export async function violations(page: Page): Promise<string[]> {
     axe.run({ runOnly: ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"] })
       .then(({ violations }) => violations.map(({ id, nodes }) => id + ": " + nodes[0].html))`);
   return found as string[];
+}
+
+/** What has the focus is called, as far as people see it. */
+const NAME_OF = `(one) => (one.labels?.[0]?.firstChild ?? one).textContent.trim()`;
+/** How often Tab must be pressed until something with a name has the focus, at least. */
+const distanceTo = (name: string) => `(() => {
+  const name = ${NAME_OF};
+  const all = [...document.querySelectorAll("a[href], button, input:not([type=hidden]), select, textarea, summary, [tabindex='0']")]
+    .filter((one) => one.checkVisibility({ visibilityProperty: true }));
+  const at = all.indexOf(document.activeElement);
+  return all.findIndex((one, index) => index > at && name(one) === ${JSON.stringify(name)}) - at;
+})()`;
+const FOCUSED = `(${NAME_OF})(document.activeElement)`;
+
+/** Goes on with the Tab key to what has a name. */
+export async function tabTo(page: Page, name: string): Promise<void> {
+  const distance = (await page.evaluate(distanceTo(name))) as number;
+  for (let at = 0; at < distance; at += 1) await page.keyboard.press("Tab");
+  for (let at = 0; at < 160; at += 1) {
+    if ((await page.evaluate(FOCUSED)) === name) return;
+    await page.keyboard.press("Tab");
+  }
+  throw new Error(`${name} can't be reached on ${page.url()}`);
+}
+
+/** Somebody who uses a page by keyboard alone. */
+export interface Keys {
+  /** Opens an address of the server. */
+  open(path: string): Promise<void>;
+  /** Goes to a link or button and presses Enter, which leads to another page. */
+  follow(name: string): Promise<void>;
+  /** Goes to a summary, a checkbox or the like, and presses a key that leads nowhere. */
+  press(name: string, key?: "Enter" | "Space"): Promise<void>;
+  /** Types into a field, in place of what is there. */
+  type(name: string, text: string): Promise<void>;
+  /** Chooses what begins with a text. */
+  choose(name: string, text: string): Promise<void>;
+  /** Chooses a file. */
+  attach(name: string, file: string, content: string): Promise<void>;
+  /** Opens a question and answers it with the button of the same name. */
+  confirm(name: string): Promise<void>;
+  /** Waits for a text of the page. */
+  see(text: string | RegExp): Promise<void>;
+}
+
+/** The keyboard of a visitor. @param base the server's address */
+export function keysOf(page: Page, base: string): Keys {
+  const { keyboard } = page;
+  const enter = async () => {
+    const led = page.waitForEvent("load");
+    await keyboard.press("Enter");
+    await led;
+  };
+  const keys: Keys = {
+    open: async (path) => void (await page.goto(base + path)),
+    follow: async (name) => {
+      await tabTo(page, name);
+      await enter();
+    },
+    press: async (name, key = "Enter") => {
+      await tabTo(page, name);
+      await keyboard.press(key);
+    },
+    type: async (name, text) => {
+      await tabTo(page, name);
+      await keyboard.press("Control+A");
+      await keyboard.type(text);
+    },
+    choose: async (name, text) => {
+      await tabTo(page, name);
+      await keyboard.type(text);
+    },
+    attach: async (name, file, content) => {
+      await tabTo(page, name);
+      const chooser = page.waitForEvent("filechooser");
+      await keyboard.press("Enter");
+      const buffer = Buffer.from(content);
+      await (await chooser).setFiles({ name: file, mimeType: "text/plain", buffer });
+    },
+    confirm: async (name) => {
+      await keys.press(name);
+      await keyboard.press("Tab");
+      await keys.follow(name);
+    },
+    see: (text) => page.locator("main", { hasText: text }).waitFor(),
+  };
+  return keys;
 }

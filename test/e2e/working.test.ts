@@ -1,23 +1,10 @@
 // What is done on the pages of groups and projects, in Chromium: by keyboard, by mouse, and by their scripts.
-import type { Page } from "playwright-core";
 import { describe, expect, it } from "vitest";
 import { ciProject, runnerOf, takeJob } from "../api/_pipelines.ts";
 import { PASSWORD } from "../helpers.ts";
-import { look, shop, signIn, violations, visit } from "./browser.ts";
+import { look, shop, signIn, tabTo, violations, visit } from "./browser.ts";
 
 const opened = shop();
-
-/** Goes on with the Tab key to what has a name. */
-async function tabTo(page: Page, name: string): Promise<void> {
-  for (let at = 0; at < 120; at += 1) {
-    await page.keyboard.press("Tab");
-    const focused = await page.evaluate(
-      "(document.activeElement.labels?.[0]?.firstChild ?? document.activeElement).textContent.trim()",
-    );
-    if (focused === name) return;
-  }
-  throw new Error(`${name} can't be reached`);
-}
 
 describe.each([
   { kind: "phone", width: 390, dark: true },

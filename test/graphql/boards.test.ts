@@ -600,7 +600,7 @@ describe("changing boards", () => {
     expect(data.updateBoardList.list.collapsed).toBe(true);
   });
 
-  it("has no lists of milestones, assignees, iterations and statuses, no limits and no epics", async () => {
+  it("has no lists of statuses, and no limits", async () => {
     const [board, list] = [await boardId("Project"), await listOf("Project", "Testing")];
     const create = (name: string, subject: string) =>
       `${name}: boardListCreate(input: {boardId: "${board}", ${subject}}) { errors list { id } }`;
@@ -610,32 +610,106 @@ describe("changing boards", () => {
     const { data, errors } = await send(
       app,
       "owner",
-      `mutation { ${create("a", 'milestoneId: "gid://gitlab/Milestone/1"')}
-        ${create("b", 'assigneeId: "gid://gitlab/User/1"')}
-        ${create("c", 'iterationId: "gid://gitlab/Iteration/1"')}
+      `mutation { ${create("a", 'milestoneId: "gid://gitlab/Milestone/98765"')}
+        ${create("c", 'iterationId: "gid://gitlab/Iteration/98765"')}
         ${create("d", 'statusId: "gid://gitlab/WorkItems::Statuses::SystemDefined::Status/1"')}
         ${limit("none", "maxIssueCount: 0, maxIssueWeight: 0")}
         ${limit("some", "maxIssueCount: 5, limitMetric: issue_count")}
         move: issueMoveList(input: {boardId: "${board}", projectPath: "acme/site", iid: "1",
-          positionInList: 0, epicId: "gid://gitlab/Epic/1"}) { errors } }`,
+          epicId: "gid://gitlab/Epic/98765"}) { errors } }`,
     );
-    const unavailable = (what: string) => ({
-      errors: [`${what} lists not available with your current license`],
-      list: null,
-    });
+    const refusedAs = (error: string) => ({ errors: [error], list: null });
     expect(data).toEqual({
-      a: unavailable("Milestone"),
-      b: unavailable("Assignee"),
-      c: unavailable("Iteration"),
-      d: unavailable("Status"),
+      a: refusedAs("Milestone not found!"),
+      c: refusedAs("Iteration not found!"),
+      d: refusedAs("Status feature not available"),
       none: { errors: [], list: { maxIssueCount: 0, maxIssueWeight: 0, limitMetric: null } },
       some: { errors: ["Limits of lists are not supported"], list: null },
-      move: null,
+      move: { errors: ["No Work Item found with ID: 98765."] },
     });
-    expect(errors?.map(({ message }) => message)).toEqual([NOT_AVAILABLE]);
+    expect(errors).toBeUndefined();
     const refused = await send(app, "guest", `mutation { ${limit("none", "maxIssueCount: 0")} }`);
     expect(refused.errors?.[0].message).toBe(NOT_AVAILABLE);
   });
+});
+
+it("has lists of milestones and people, and swimlanes of epics", async () => {
+  const id = await boardId("Project");
+  const { group, users } = await ask(
+    app,
+    `{ group(fullPath: "acme") { milestones(searchTitle: "v1") { nodes { id } } }
+      users(usernames: ["developer"]) { nodes { id } } }`,
+  );
+  const made = await ask(
+    app,
+    `mutation { a: boardListCreate(input: {boardId: "${id}", position: 0,
+        milestoneId: "${group.milestones.nodes[0].id}"}) { errors list { id title listType position milestone { title } } }
+      b: boardListCreate(input: {boardId: "${id}", assigneeId: "${users.nodes[0].id}"}) {
+        errors list { id title listType assignee { username } issues { nodes { title } } } }
+      c: createEpic(input: {groupPath: "acme", title: "Lane"}) { errors epic { id } } }`,
+    {},
+    "owner",
+  );
+  expect(made.a).toMatchObject({
+    errors: [],
+    list: { title: "v1", listType: "milestone", position: 0, milestone: { title: "v1" } },
+  });
+  expect(made.b).toMatchObject({
+    errors: [],
+    list: { title: "@developer", listType: "assignee", issues: { nodes: [{ title: "d" }] } },
+  });
+  const epic = made.c.epic.id;
+  const lanes = async (filters = "", as: CallOptions["as"] = "owner") => {
+    const lane = `epics${filters} { nodes { title userPreferences { collapsed } descendantCounts { openedIssues } } }`;
+    const open = `lists { nodes { title issues(filters: {epicId: "${epic}"}) { nodes { title epic { title } } } } }`;
+    const { project } = await ask(
+      app,
+      within("Project", `board(id: "${id}") { ${lane} ${open} }`),
+      {},
+      as,
+    );
+    return project.board;
+  };
+  expect((await lanes()).epics.nodes).toEqual([]);
+  const way = `boardId: "${id}", projectPath: "acme/site", iid: "${iids["d"]}"`;
+  const moved = await ask(
+    app,
+    `mutation { issueMoveList(input: {${way}, epicId: "${epic}"}) { errors issue { epic { title } } } }`,
+    {},
+    "owner",
+  );
+  expect(moved.issueMoveList).toEqual({ errors: [], issue: { epic: { title: "Lane" } } });
+  const { epics, lists } = await lanes();
+  expect(epics.nodes).toEqual([
+    { title: "Lane", userPreferences: null, descendantCounts: { openedIssues: 1 } },
+  ]);
+  const found = lists.nodes.flatMap(
+    (one: { title: string; issues: { nodes: { title: string; epic: object }[] } }) =>
+      one.issues.nodes.map(({ title, epic: { ...lane } }) => [one.title, title, lane]),
+  );
+  expect(found).toEqual([
+    ["v1", "d", { title: "Lane" }],
+    ["@developer", "d", { title: "Lane" }],
+  ]);
+  expect((await lanes('(issueFilters: {labelName: ["UX"]})')).epics.nodes).toHaveLength(1);
+  expect((await lanes('(issueFilters: {labelName: ["Testing"]})')).epics.nodes).toEqual([]);
+  const wild = `issues(epicWildcardId: ANY) { nodes { title } } none: issues(epicId: "None") { count }`;
+  const { project } = await ask(app, within("Project", wild), {}, "owner");
+  expect(project.issues.nodes).toEqual([{ title: "d" }]);
+  const taken = await ask(
+    app,
+    `mutation { issueMoveList(input: {${way}, epicId: null}) { errors issue { epic { title } } } }`,
+    {},
+    "owner",
+  );
+  expect(taken.issueMoveList).toEqual({ errors: [], issue: { epic: null } });
+  await ask(
+    app,
+    `mutation { a: destroyBoardList(input: {listId: "${made.a.list.id}"}) { errors }
+      b: destroyBoardList(input: {listId: "${made.b.list.id}"}) { errors } }`,
+    {},
+    "owner",
+  );
 });
 
 it("tells the weights of lists together, of those issues that a filter selects", async () => {

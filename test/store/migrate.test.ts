@@ -408,6 +408,15 @@ const FROZEN: Record<string, string> = {
     "67ad31da08b424e1cea12d35c9a1990f0fcdc53430aa1ca3627ff8700163e28e",
   "20270121-02-lfs-in-order": "4430aab9a33e2192cc2390569c58e6aa4d6a8a098d2906cc9434fc1bd0dedb0b",
   "20270115-01-jobs-by-name": "315ef2eb456c2442908e015e500a9d98dc0b5b4794cd43a1bad64cccaf7b4f5a",
+  "20270203-01-placeholders": "ffb89fdf6e2ceed7a57728fcb36375b29db9b622b4d608f01a1ef062a9e1febd",
+  "20270204-04-status-checks-of-projects":
+    "9cb4a0d0b861c0a840d969a7abad851ab9a0fea2345e184cc4b84a30617f2a6c",
+  "20270204-03-access-requests-in-order":
+    "13b5c6157a2a9d6fe096a143d2cf8faa140c6955c2051c02b8c3756280e7c445",
+  "20270204-02-user-preferences":
+    "6dce7fe1892167e78e45c067db05ecf2368803a4e1b549ec50231c68bda15fe8",
+  "20270204-01-lists-of-milestones-people-and-iterations":
+    "72a428314f0dc422f2ed03bcdc65d84f39501059463be5a2997c0cc45fe8d898",
   "20270115-02-waiting-bridges": "e62d626347ec761b18b2d9ae2572b1be9b27528cadb0c8b67f3554bb1ee48861",
 };
 

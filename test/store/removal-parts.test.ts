@@ -1,7 +1,7 @@
 import { expect, it } from "vitest";
 import { migrations } from "../../src/database/schema.ts";
 import type { Part } from "../../src/jobs/removal.ts";
-import { ITERATION_REFERENCES } from "../../src/resources/iterations/removal.ts";
+import { ITERATION_PARTS, ITERATION_REFERENCES } from "../../src/resources/iterations/removal.ts";
 import { LABEL_PARTS, LABEL_REFERENCES } from "../../src/resources/labels/removal.ts";
 import { MILESTONE_PARTS, MILESTONE_REFERENCES } from "../../src/resources/milestones/removal.ts";
 import { GROUP_PARTS, PROJECT_PARTS } from "../../src/resources/namespaces/removal.ts";
@@ -48,7 +48,9 @@ it("rows of every table that belongs to what is deleted in batches are deleted o
   expect(await belonging("milestones", all)).toEqual(
     listed(...MILESTONE_PARTS, ...MILESTONE_REFERENCES).sort(),
   );
-  expect(await belonging("iterations", all)).toEqual(listed(...ITERATION_REFERENCES).sort());
+  expect(await belonging("iterations", all)).toEqual(
+    listed(...ITERATION_PARTS, ...ITERATION_REFERENCES).sort(),
+  );
   // Their own namespace is deleted before, and totals of events together with these.
   const ofUsers = listed(...CONTRIBUTIONS, ...USER_PARTS, ...USER_REFERENCES, ...OTHER_PARTS);
   expect(await belonging("users", all)).toEqual(

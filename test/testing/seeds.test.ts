@@ -220,3 +220,50 @@ it("a seed may have repositories from bundles of Git", async () => {
   const sent = await tell(server, "POST", "seed", { ...seed({ file: "all.bundle" }), users: [] });
   expect(sent.json.message).toMatch(/names no files/);
 });
+
+it("what was created can be copied from the window as a seed, of which a new world has all of it", async () => {
+  const made = async (path: string, json: object) => {
+    const { status } = await ask(server, "POST", path, json);
+    expect([path, status]).toEqual([path, 201]);
+  };
+  const app = "/projects/acme%2Fapp";
+  await made("/users", {
+    username: "new",
+    name: "New",
+    email: "n@a.test",
+    password: "Xy9!long-one",
+  });
+  await made("/groups", { name: "Fresh one", path: "fresh", visibility: "public" });
+  await made("/projects", { name: "own" });
+  await made(`${app}/milestones`, { title: "v9", due_date: "2030-01-01" });
+  await made("/groups/acme/labels", { name: "urgent", color: "#ff0000" });
+  const users = await ask(server, "GET", "/users?username=new");
+  await made(`${app}/members`, { user_id: users.json[0].id, access_level: 30 });
+  const issue = { title: "It's <broken>", labels: "urgent", assignee_ids: [users.json[0].id] };
+  await made(`${app}/issues`, issue);
+  await made(`${app}/issues/1/notes`, { body: "Why?" });
+  await made(`${app}/snippets`, {
+    ...{ title: "How", visibility: "public", files: [{ file_path: "a.sh", content: "ls" }] },
+  });
+  await made("/projects/root%2Fown/variables", { key: "A", value: "b" });
+  await ask(server, "PUT", `${app}/issues/1?state_event=close&milestone_id=1`);
+
+  const page = await (await fetch(`${server.url}/-/test/`)).text();
+  const [, text = ""] = /<pre id="as-seed-text"[^>]*>([^<]*)</.exec(page) ?? [];
+  const entities: Record<string, string> = { lt: "<", gt: ">", quot: '"', amp: "&", "#39": "'" };
+  const seed = JSON.parse(text.replace(/&([a-z]+|#39);/g, (_, name) => entities[name] ?? "?"));
+  expect(Object.keys(seed)).toEqual(["users", "groups", "projects"]);
+  const { status, json: world } = await tell(server, "POST", "worlds", { seed });
+  expect([status, Object.keys(world.tokens)]).toEqual([201, ["root"]]);
+  const there = { url: world.url, token: world.tokens.root };
+  const changed = await ask(there, "GET", `${app}/issues/1`);
+  expect(changed.json).toMatchObject({
+    ...{
+      title: "It's <broken>",
+      state: "closed",
+      labels: ["urgent"],
+      milestone: { title: "v1.0" },
+    },
+    assignees: [{ username: "new" }],
+  });
+});

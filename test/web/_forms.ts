@@ -24,6 +24,7 @@ export function fieldsOf(page: string): Record<string, string> {
     text(new RegExp(`\\s${name}="([^"]*)"`).exec(tag)?.[1] ?? "");
   for (const [tag] of main.matchAll(/<input[^>]*>/g)) {
     const name = attribute(tag, "name");
+    if (tag.includes('type="file"')) continue;
     if (tag.includes('type="checkbox"') && !/\schecked/.test(tag)) continue;
     const value = attribute(tag, "value");
     if (name.endsWith("[]")) {

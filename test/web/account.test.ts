@@ -1,6 +1,8 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { givePassword, PASSWORD as password, type TestApp, testApp } from "../helpers.ts";
+import { gpgKeyOf } from "../pgp.ts";
 import { Visitor } from "../visitor.ts";
+import { fieldsOf, HOSTILE, RUNS } from "./_forms.ts";
 
 const at = Date.parse("2026-11-21T12:00:00Z");
 
@@ -288,5 +290,138 @@ describe("the password", () => {
     expect(statuses).toEqual([...Array(10).fill(422), 429]);
     const stopped = await admin.post("/-/profile/two_factor_auth/start", { password });
     expect(stopped.page).toContain("Wait 10 minutes before the next try.");
+  });
+});
+
+describe("what people look after themselves", () => {
+  let ada: Visitor;
+  beforeAll(async () => {
+    await givePassword(app, "maintainer");
+    ada = new Visitor(app);
+    await ada.signIn("maintainer", password);
+    await ada.get("/-/profile");
+  });
+  const fields = async (path: string) => fieldsOf((await ada.get(path)).page);
+  const me = async () => (await app.call("GET /user", { as: "maintainer" })).json;
+
+  it("is what others see of them", async () => {
+    const PATH = "/-/user_settings/profile";
+    const shown = await fields(PATH);
+    expect([shown["name"], shown["commit_email"]]).toEqual([
+      "The maintainer",
+      "maintainer@example.com",
+    ]);
+    const said = { name: "Ida", bio: HOSTILE, website_url: "https://ida.example", pronouns: "she" };
+    const saved = await ada.post(PATH, { ...shown, ...said, private_profile: "true" });
+    expect([saved.status, saved.headers.get("location")]).toEqual([303, PATH]);
+    expect(await me()).toMatchObject({ ...said, private_profile: true });
+    expect((await ada.get(PATH)).page).not.toMatch(RUNS);
+    const refused = await ada.post(PATH, {
+      ...{ ...shown, website_url: "javascript:1", public_email: "admin@example.com", name: "" },
+    });
+    expect([refused.status, refused.page.includes("Full name")]).toEqual([422, true]);
+    expect(refused.page).toContain('value="javascript:1"');
+    const other = await ada.post(PATH, { ...shown, public_email: "admin@example.com" });
+    expect([other.status, other.page.includes("is not an email you own")]).toEqual([422, true]);
+    await ada.post(PATH, { ...shown, public_email: "maintainer@example.com" });
+    expect((await me()).public_email).toBe("maintainer@example.com");
+    await ada.post(`${PATH}/status`, { message: "Away", availability: "busy" });
+    const { json: status } = await app.call("GET /user/status", { as: "maintainer" });
+    expect(status).toMatchObject({ message: "Away", availability: "busy" });
+    expect((await ada.get(PATH)).page).toContain('value="Away"');
+    expect((await ada.post(`${PATH}/status`, { message: "x".repeat(200) })).status).toBe(422);
+    const picture = async (content: Buffer) => {
+      const body = new FormData();
+      body.append("authenticity_token", ada.csrf);
+      body.append("avatar", new Blob([new Uint8Array(content)]), "me.png");
+      const headers = { cookie: ada.cookie };
+      const url = `http://localhost${PATH}/picture`;
+      return (await app.fetch(new Request(url, { method: "POST", body, headers }))).status;
+    };
+    const png = Buffer.from("89504e470d0a1a0a0000000d49484452", "hex");
+    expect(await picture(png)).toBe(303);
+    expect((await me()).avatar_url).toContain("me.png");
+    expect(await picture(Buffer.from("<svg>"))).toBe(422);
+    expect(await picture(Buffer.alloc(0))).toBe(303);
+    expect((await me()).avatar_url).not.toContain("me.png");
+  });
+
+  it("is their addresses, one of which is that of the account", async () => {
+    const PATH = "/-/profile/emails";
+    const added = await ada.post(`${PATH}/new`, { email: "ida@two.example" });
+    expect(added.headers.get("location")).toBe(PATH);
+    expect((await ada.get(PATH)).page).toContain("to be confirmed");
+    const taken = await ada.post(`${PATH}/new`, { email: "admin@example.com" });
+    expect([taken.status, taken.page.includes("has already been taken")]).toEqual([422, true]);
+    const { json } = await app.call("GET /user/emails", { as: "maintainer" });
+    const id = json[0].id;
+    const sent = { current_password: password };
+    const early = await ada.post(`${PATH}/${id}/primary`, sent);
+    expect([early.status, early.page.includes("must be confirmed")]).toEqual([422, true]);
+    await app.store.transaction((db) =>
+      db.run("update user_emails set confirmed_at = ? where id = ?", [at, id]),
+    );
+    expect((await ada.get(PATH)).page).toContain(`${PATH}/${id}/primary`);
+    const wrong = await ada.post(`${PATH}/${id}/primary`, { current_password: "wrong" });
+    expect([wrong.status, errorsIn(wrong.page)]).toEqual([
+      422,
+      [["field-current_password", "Your password is wrong."]],
+    ]);
+    expect((await admin.post(`${PATH}/${id}/primary`, sent)).status).toBe(404);
+    expect((await ada.post(`${PATH}/${id}/primary`, sent)).headers.get("location")).toBe(PATH);
+    expect((await me()).email).toBe("ida@two.example");
+    expect(await audited()).toMatchObject({ action: "e-mail address changed" });
+    const { json: now } = await app.call("GET /user/emails", { as: "maintainer" });
+    expect(now.map(({ email }: { email: string }) => email)).toEqual(["maintainer@example.com"]);
+    await ada.post(`${PATH}/${now[0].id}/delete`);
+    expect((await ada.get(PATH)).page).toContain("You have no other addresses.");
+  });
+
+  it("is their keys", async () => {
+    const SSH = "/-/user_settings/ssh_keys";
+    const key =
+      "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIGVGcpzIwSJVGGtKMLSfjZNWkQAfQlYRKP2bMTvCDmYH one";
+    const form = { key, title: HOSTILE, usage_type: "auth", expires_at: "2027-01-31" };
+    expect((await ada.post(`${SSH}/new`, form)).headers.get("location")).toBe(SSH);
+    const { json: keys } = await app.call("GET /user/keys", { as: "maintainer" });
+    expect(keys).toMatchObject([{ title: HOSTILE, usage_type: "auth" }]);
+    const { page } = await ada.get(SSH);
+    expect(page).not.toMatch(RUNS);
+    expect(page).toContain("expires 2027-01-31");
+    const wrong = await ada.post(`${SSH}/new`, { ...form, key: "ssh-rsa none" });
+    expect([wrong.status, fieldsOf(wrong.page)["key"]]).toEqual([422, "ssh-rsa none"]);
+    expect((await admin.post(`${SSH}/${keys[0].id}/delete`)).status).toBe(404);
+    expect((await ada.post(`${SSH}/${keys[0].id}/delete`)).status).toBe(303);
+    expect((await ada.get(SSH)).page).toContain("You have none.");
+    const GPG = "/-/user_settings/gpg_keys";
+    expect((await ada.post(`${GPG}/new`, { key: gpgKeyOf(7) })).status).toBe(303);
+    expect((await ada.post(`${GPG}/new`, { key: "none" })).status).toBe(422);
+    const { json: signing } = await app.call("GET /user/gpg_keys", { as: "maintainer" });
+    expect((await ada.get(GPG)).page).toContain(`Key ${signing[0].id}`);
+    expect((await ada.post(`${GPG}/${signing[0].id}/revoke`)).status).toBe(303);
+    expect((await ada.get(GPG)).page).toContain("You have none.");
+  });
+
+  it("is what they get mails about, everywhere and of a group or project", async () => {
+    const PATH = "/-/profile/notifications";
+    const { page } = await ada.get(PATH);
+    for (const path of ["/acme/site", "/groups/acme"]) {
+      expect(page).toContain(`href="${path}/-/notification_settings"`);
+    }
+    expect((await ada.post(PATH, { level: "watch", notification_email: "" })).status).toBe(303);
+    const settings = async (of = "") =>
+      (await app.call(`GET ${of}/notification_settings`, { as: "maintainer" })).json;
+    expect((await settings()).level).toBe("watch");
+    expect((await ada.post(PATH, { level: "none" })).status).toBe(422);
+    const site = "/acme/site/-/notification_settings";
+    expect((await fields(site))["level"]).toBe("global");
+    await ada.post(site, { level: "custom", new_issue: "true" });
+    expect(await settings("/projects/acme%2Fsite")).toMatchObject({
+      ...{ level: "custom", events: { new_issue: true, new_note: false } },
+    });
+    expect(await fields(site)).toMatchObject({ level: "custom", new_issue: "true" });
+    await ada.post("/groups/acme/-/notification_settings", { level: "disabled" });
+    expect((await settings("/groups/acme")).level).toBe("disabled");
+    expect((await new Visitor(app).get(site)).status).toBe(302);
   });
 });

@@ -105,3 +105,25 @@ it("offer it to those who may, and say why something is refused", async () => {
   }
   expect((await issue("a")).state).toBe("opened");
 });
+
+it("show lists of milestones and people, as far as the board is about them", async () => {
+  const id = PAGES.project.split("/").at(-1);
+  const [milestone] = (await app.call("GET /groups/acme/milestones?title=v1", { as: "owner" }))
+    .json;
+  const [person] = (await app.call("GET /users?username=developer", { as: "owner" })).json;
+  for (const json of [{ milestone_id: milestone.id }, { assignee_id: person.id }]) {
+    const at = `POST /projects/acme%2Fsite/boards/${id}/lists`;
+    expect((await app.call(at, { as: "owner", json })).status).toBe(201);
+  }
+  const shown = await columns(PAGES.project);
+  expect(shown).toMatchObject({ v1: ["d"], "@developer": ["d"] });
+  expect(shown["Open"]).toEqual(["e"]);
+  const board = `PUT /projects/acme%2Fsite/boards/${id}`;
+  await app.call(board, { as: "owner", json: { assignee_id: person.id, labels: "UX" } });
+  const scoped = await columns(PAGES.project);
+  expect(scoped).toMatchObject({ Open: [], v1: ["d"], "@developer": ["d"], Development: [] });
+  const path = PAGES.project;
+  await move(path, "d", { to: "backlog", position: "-1" });
+  await app.call(board, { as: "owner", json: { assignee_id: 0, labels: "" } });
+  expect((await columns(path))["v1"]).toEqual([]);
+});

@@ -1,14 +1,15 @@
 // Whoever follows the links of pages comes to pages, and each costs a bounded number of statements.
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { createFixtures, fixtureSeed } from "../fixtures.ts";
+import { repeats } from "../forms.ts";
 import { givePassword, PASSWORD, type Person, type TestApp, testApp } from "../helpers.ts";
 import { toys } from "../toy/index.ts";
 import { ORIGIN, type Shown, Visitor } from "../visitor.ts";
 
 let app: TestApp;
 beforeAll(async () => {
-  app = await testApp({ seed: fixtureSeed(1), extra: toys });
-  await createFixtures(app, 1);
+  app = await testApp({ seed: fixtureSeed(COUNT), extra: toys });
+  await createFixtures(app, COUNT);
   await givePassword(app, ...PEOPLE);
 });
 afterAll(() => app.dispose());
@@ -31,6 +32,7 @@ const STARTS = [
   "/acme",
   "/acme/site",
   "/groups/acme",
+  ...["issues", "merge_requests"].map((kind) => `/acme/site/-/${kind}/1`),
 ];
 
 /** Pages of one shape differ by names and numbers only: so many of each are opened. */
@@ -49,10 +51,14 @@ const linksOf = (page: string): string[] =>
     .map(([, address = ""]) =>
       address.replaceAll("&amp;", "&").replace(/^http:\/\/(pm\.test|localhost)/, ""),
     )
-    .filter((path) => /^\/(?!\/)/.test(path));
+    .filter((path) => path.startsWith("/"));
 
-/** The most statements that a page takes, whatever it shows. */
-const MOST_STATEMENTS = 80;
+/** The most statements that a page takes, whatever it shows: a board has up to 22 lists of issues, each of which is one more. */
+const mostStatements = (path: string) => (/\/-\/boards\/\d/.test(path) ? 22 * 12 : 80);
+/** The most characters that a page has that shows twenty rows. */
+const MOST_BYTES = 100_000;
+/** How many records of each kind there are: in the long form, as many as a page shows, and more. */
+const COUNT = repeats(1, 22);
 
 async function crawl(visitor: Visitor, problems: string[]): Promise<Map<string, Shown>> {
   const opened = new Map<string, Shown>();
@@ -68,7 +74,7 @@ async function crawl(visitor: Visitor, problems: string[]): Promise<Map<string, 
     opened.set(path, shown);
     const statements = app.statements.length;
     const isPage = shown.headers.get("content-type")?.startsWith("text/html") ?? false;
-    if (statements > MOST_STATEMENTS && isPage)
+    if (statements > mostStatements(path) && isPage)
       problems.push(`${path} takes ${statements} statements`);
     const location = shown.headers.get("location")?.replace(ORIGIN, "");
     const isOwn = path.startsWith("/dashboard");
@@ -80,7 +86,8 @@ async function crawl(visitor: Visitor, problems: string[]): Promise<Map<string, 
     const text = shown.page.slice(shown.page.indexOf("<main")).replace(/<[^>]*>/g, " ");
     const odd = /.{0,40}(?:\bundefined\b|\bnull\b|\[object|NaN).{0,20}/.exec(text);
     if (odd) problems.push(`${path} says "${odd[0]}"`);
-    if (shown.page.length > 150_000) problems.push(`${path} has ${shown.page.length} characters`);
+    if (shown.page.length > MOST_BYTES)
+      problems.push(`${path} has ${shown.page.length} characters`);
     for (const link of linksOf(shown.page)) open.push([link, path]);
   }
   return opened;

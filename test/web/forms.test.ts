@@ -429,8 +429,11 @@ describe("what is discussed", () => {
     const path = `/${project.fullPath}/-/issues/${issue.iid}`;
     const give = (who: Person, name: string) =>
       as(who).post(`${path}/notes/${id}/award_emoji`, { name });
+    const action = `action="${path}/notes/${id}/award_emoji"`;
     const shown = (await as("developer").get(path)).page;
-    expect(shown).toContain(`action="${path}/notes/${id}/award_emoji"`);
+    expect(shown).toContain(`href="?react=${id}#note_${id}"`);
+    expect(shown).not.toContain(action);
+    expect((await as("developer").get(`${path}?react=${id}`)).page).toContain(action);
     const given = await give("developer", "tada");
     expect([given.status, given.headers.get("location")]).toEqual([303, `${path}#note_${id}`]);
     await give("guest", "tada");
@@ -494,6 +497,49 @@ describe("what is discussed", () => {
     expect((await guest.get("/dashboard/todos")).page).toContain("There is nothing for you to do.");
     expect((await guest.get("/dashboard/todos?state=done")).page).toContain(">Three</a>");
     expect((await as("anonymous").post("/dashboard/todos/done")).status).toBe(303);
+  });
+});
+
+describe("tasks of texts", () => {
+  it("are ticked by those who may change the text, unless somebody else was faster", async () => {
+    const project = await newCodeProject(app);
+    const description =
+      "# Plan\r\n\r\n> 1. [x] done\r\n\r\n- [ ] <b>one</b>\n  - [ ] two\n- [~] never\n";
+    await project.send("POST", "/issues", { title: "Plan", description }, "reporter");
+    const said = await project.send("POST", "/issues/1/notes", { body: "- [ ] asked" }, "reporter");
+    const path = `/${project.fullPath}/-/issues/1`;
+    const reporter = as("reporter");
+    const boxes = async (person: Person = "reporter") => {
+      const { page } = await as(person).get(path);
+      return [
+        ...page.matchAll(
+          /<button class="task" name="line" value="(\d+)" role="checkbox" aria-checked="(\w+)" aria-label="([^"]*)"/g,
+        ),
+      ].map(([, line, state, label]) => [line, state, label]);
+    };
+    expect(await boxes()).toEqual([
+      ["2", "true", "done"],
+      ["4", "false", "&lt;b&gt;one&lt;/b&gt;"],
+      ["5", "false", "two"],
+      ["0", "false", "asked"],
+    ]);
+    expect(await boxes("guest")).toEqual([]);
+    const of = fieldsOf((await reporter.get(path)).page)["of"] as string;
+    const [, ofText = ""] = /name="of" value="(\w+)"/.exec((await reporter.get(path)).page) ?? [];
+    expect(of).not.toBe(ofText);
+    const ticked = await reporter.post(`${path}/tasks`, { line: "5", of: ofText });
+    expect([ticked.status, ticked.headers.get("location")]).toEqual([303, path]);
+    const text = async () => (await project.get("/issues/1")).json.description;
+    expect(await text()).toBe(description.replace("[ ] two", "[x] two"));
+    const late = await reporter.post(`${path}/tasks`, { line: "5", of: ofText });
+    expect([late.status, late.page.includes("changed the text meanwhile")]).toEqual([422, true]);
+    const [, now = ""] = /name="of" value="(\w+)"/.exec((await reporter.get(path)).page) ?? [];
+    expect((await reporter.post(`${path}/tasks`, { line: "0", of: now })).status).toBe(422);
+    await reporter.post(`${path}/tasks`, { line: "5", of: now });
+    expect(await text()).toBe(description);
+    expect((await as("guest").post(`${path}/tasks`, { line: "5", of: ofText })).status).toBe(404);
+    await reporter.post(`${path}/notes/${said.json.id}/tasks`, { line: "0", of });
+    expect((await project.get(`/issues/1/notes/${said.json.id}`)).json.body).toBe("- [x] asked");
   });
 });
 
@@ -775,6 +821,74 @@ describe("forms of wikis", () => {
     const ofGroup = await as("owner").post("/groups/secret/-/wikis/new", form);
     expect(ofGroup.headers.get("location")).toBe("/groups/secret/-/wikis/docs/Set-up");
     expect((await as("owner").get("/groups/secret/-/wikis/docs/Set-up/edit")).status).toBe(200);
+  });
+});
+
+describe("pages of wikis", () => {
+  it("tell what they were, what was changed, and what is beside them", async () => {
+    const project = await newCodeProject(app);
+    const base = `/${project.fullPath}/-/wikis`;
+    const [developer, reporter] = [as("developer"), as("reporter")];
+    const form = { title: "docs/Set up", content: "first <b>\n", format: "markdown" };
+    await developer.post(`${base}/new`, form);
+    const page = `${base}/docs/Set-up`;
+    await developer.post(`${page}/edit`, { ...form, content: "second\n" });
+    expect((await reporter.get(page)).page).toContain(`href="${page}/history"`);
+    const history = await reporter.get(`${page}/history`);
+    expect(history.status).toBe(200);
+    const versions = [...history.page.matchAll(/diff\?version_id=([0-9a-f]{40})/g)];
+    expect(versions).toHaveLength(2);
+    const [[, newest], [, oldest]] = versions as unknown as [string[], string[]];
+    const old = await reporter.get(`${page}?version_id=${oldest}`);
+    expect(old.page).toMatch(/first <b>.*<aside/s);
+    expect(old.page).toContain("This is what the page was once.");
+    expect(old.page).not.toContain(`${page}/edit`);
+    const changed = await reporter.get(`${page}/diff?version_id=${newest}`);
+    expect(changed.page).toContain("<td>−</td><td><code>first &lt;b&gt;</code></td>");
+    expect(changed.page).toContain("<td>+</td><td><code>second</code></td>");
+    for (const path of ["none/history", "none/diff?version_id=0000", "docs/Set-up/diff"]) {
+      expect([path, (await reporter.get(`${base}/${path}`)).status]).toEqual([path, 404]);
+    }
+    for (const path of [`${page}/history`, `${page}/diff?version_id=${newest}`]) {
+      expect((await as("stranger").get(path)).status).toBe(404);
+      expect((await as("anonymous").get(path)).status).toBe(302);
+    }
+    // The first pages are beside it, unless there is a sidebar.
+    expect((await reporter.get(page)).page).toContain(
+      `<li><a href="${page}">docs/Set up</a></li></ul><p>`,
+    );
+    await developer.post(`${base}/new`, { ...form, title: "_sidebar", content: "*Mine*" });
+    const shown = (await reporter.get(page)).page;
+    expect(shown).toMatch(/<aside aria-label="Sidebar" class="text"><p[^>]*><em>Mine<\/em>/);
+    expect(shown).not.toContain("All pages");
+  });
+
+  it("have files attached to them", async () => {
+    const project = await newCodeProject(app);
+    const base = `/${project.fullPath}/-/wikis`;
+    const developer = as("developer");
+    await developer.get(`${base}/new`);
+    const attach = async (path: string, name: string, content: string) => {
+      const body = new FormData();
+      const fields = { title: "home", content: "See", format: "markdown" };
+      for (const [key, value] of Object.entries(fields)) body.append(key, value);
+      body.append("authenticity_token", developer.csrf);
+      body.append("file", new Blob([content]), name);
+      const headers = { cookie: developer.cookie };
+      return app.fetch(
+        new Request(`http://localhost${base}/${path}`, { method: "POST", body, headers }),
+      );
+    };
+    const made = await attach("new", "a b.txt", "attached");
+    expect([made.status, made.headers.get("location")]).toEqual([303, `${base}/home`]);
+    const { page } = await developer.get(`${base}/home`);
+    const [, address = ""] = /href="([^"]*uploads[^"]*)"/.exec(page) ?? [];
+    const file = await developer.get(address.replace(/^http:\/\/localhost/, ""));
+    expect([file.status, file.page]).toEqual([200, "attached"]);
+    // Browsers send an empty file where none was chosen.
+    expect((await attach("home/edit", "", "")).status).toBe(303);
+    const { json } = await project.get("/wikis/home");
+    expect(json.content).toBe("See");
   });
 });
 

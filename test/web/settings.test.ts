@@ -136,6 +136,35 @@ describe("settings of a project", () => {
   });
 });
 
+describe("transfers", () => {
+  it("move a project or group elsewhere, for its owners", async () => {
+    const own = await newCodeProject(app);
+    const { json: to } = await app.call("POST /groups", {
+      ...{ as: "owner", json: { name: "Elsewhere", path: "elsewhere", visibility: "private" } },
+    });
+    const path = `/${own.fullPath}/-`;
+    expect((await as("owner").get(`${path}/edit`)).page).toContain(`href="${path}/transfer"`);
+    expect((await as("maintainer").get(`${path}/edit`)).page).not.toContain(`${path}/transfer`);
+    const expected = { maintainer: [404, 404], stranger: [404, 404], anonymous: [302, 303] };
+    await forms.answersFor(`${path}/transfer`, { namespace: "elsewhere" }, expected as never);
+    const wrong = await as("owner").post(`${path}/transfer`, { namespace: "nowhere" });
+    expect([wrong.status, fieldsOf(wrong.page)["namespace"]]).toEqual([404, undefined]);
+    expect((await as("owner").get(`${path}/transfer`)).page).toContain(">elsewhere</option>");
+    const moved = await fill(`${path}/transfer`, { namespace: "elsewhere" });
+    const name = own.fullPath.split("/").at(-1);
+    expect(moved.headers.get("location")).toBe(`/elsewhere/${name}/-/edit`);
+    expect((await as("owner").get(`/elsewhere/${name}/-/edit`)).status).toBe(200);
+
+    const json = { name: "Inner", path: "inner" };
+    await app.call("POST /groups", { as: "owner", json });
+    const inner = "/groups/inner/-/transfer";
+    const within = await fill(inner, { group_id: String(to.id) });
+    expect(within.headers.get("location")).toBe("/groups/elsewhere/inner/-/edit");
+    const top = await fill("/groups/elsewhere/inner/-/transfer", { group_id: "" });
+    expect(top.headers.get("location")).toBe("/groups/inner/-/edit");
+  });
+});
+
 describe("addresses of settings", () => {
   it("that hold anything else are refused, or show what there is", async () => {
     await project.send("POST", "/variables", { key: "PLAIN", value: "" }, "owner");

@@ -29,7 +29,7 @@ export function viewOf(
   base: string,
   now: number,
   { open }: Pick<Secrets, "open">,
-  { ssh }: Pick<Edition, "ssh">,
+  { ssh, sites }: Pick<Edition, "ssh" | "sites">,
 ): View {
   const start = base.indexOf("//") + 2;
   const isBracketed = base[start] === "[";
@@ -37,7 +37,7 @@ export function viewOf(
   const from = isBracketed ? start + 1 : start;
   const host = end < 0 ? base.slice(from) : base.slice(from, start + end);
   const sshUrl = (path: string) => sshUrlOf(ssh, host, path);
-  return { base, host, now, open, sshUrl, servesSsh: ssh !== undefined };
+  return { base, host, now, open, sshUrl, servesSsh: ssh !== undefined, sites };
 }
 
 /** Maximum bytes of a body from callers not yet identified. It may hold a token, a sign-in or a form of a page. */

@@ -38,6 +38,26 @@ const ABSENT: readonly Absent[] = [
     ...{ source: "group", path: "/enterprise_users", role: "owner", fields: ["username", "name"] },
     what: "enterprise users",
   },
+  // Those of enterprise users.
+  ...(["personal_access_tokens", "ssh_keys"] as const).map(
+    (kind): Absent => ({
+      ...{ source: "group", path: `/manage/${kind}`, role: "owner", fields: [] },
+      what: `${kind === "ssh_keys" ? "SSH keys" : "personal access tokens"} of the enterprise users`,
+    }),
+  ),
+  {
+    ...{ source: "group", path: "/ssh_certificates", role: "owner", fields: ["title", "key"] },
+    what: "authorities that sign SSH keys",
+  },
+  {
+    ...{ source: "group", path: "/uploads", role: "maintainer", fields: ["filename"] },
+    what: "uploads",
+  },
+  {
+    ...{ source: "project", path: "/vulnerabilities", role: "developer" },
+    fields: ["title", "description", "state", "severity", "confidence", "report_type"],
+    what: "vulnerabilities",
+  },
   {
     ...{ source: "project", path: "/attestations/:subject_digest", role: "reporter" },
     fields: ["predicate_kind", "predicate_type", "subject_digest"],

@@ -31,8 +31,8 @@ const NOT_HERE = {
   extra_shared_runners_minutes_limit: unsupported(param.integer(), 0),
 };
 
-const profile = {
-  avatar: param.clearable(avatar()),
+/** What users say of themselves. */
+export const SAID = {
   bio: param.clearable(param.anyText()),
   location: param.clearable(param.anyText({ max: 500 })),
   public_email: param.clearable(param.anyText()),
@@ -46,6 +46,10 @@ const profile = {
   pronouns: param.clearable(param.anyText({ max: 50 })),
   discord: param.clearable(param.anyText({ max: 500 })),
   github: param.clearable(param.anyText({ max: 500 })),
+};
+const profile = {
+  avatar: param.clearable(avatar()),
+  ...SAID,
   projects_limit: param.optional(param.integer({ min: 0, max: 2 ** 31 - 1 })),
   can_create_group: param.optional(param.boolean()),
   private_profile: param.optional(param.boolean()),
@@ -58,12 +62,12 @@ const profile = {
 
 const id = { user_id: param.untypedId() };
 
-type Profile = param.Input<typeof profile>;
+type Profile = Partial<param.Input<typeof profile>>;
 
 const flag = (value: boolean | undefined) => (value === undefined ? undefined : Number(value));
 
 /** The columns that are set from a profile's attributes. @throws ApiError 400 for a website that is none */
-function columnsOf(input: Profile) {
+export function columnsOf(input: Profile) {
   const problem = input.website_url ? webAddressProblem(input.website_url) : undefined;
   if (problem !== undefined) throw invalid({ website_url: [problem] });
   return {
@@ -89,7 +93,7 @@ function columnsOf(input: Profile) {
 }
 
 /** Checks that addresses a user is to show are theirs. @throws ApiError 400 */
-async function requireOwn(db: Reader, userId: number, input: Profile): Promise<void> {
+export async function requireOwn(db: Reader, userId: number, input: Profile): Promise<void> {
   for (const name of ["public_email", "commit_email"] as const) {
     const email = input[name];
     if (email && !(await queries.hasAddress(db, userId, email))) {

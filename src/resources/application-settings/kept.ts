@@ -219,6 +219,8 @@ export const keptSettings = keptIn("s.kept_settings", {
   polling_interval_multiplier: kept(param.decimal(), 1),
   asciidoc_max_includes: count(32),
   bulk_import_enabled: effective(kept(param.boolean(), false)),
+  allow_bypass_placeholder_confirmation: effective(kept(param.boolean(), false)),
+  allow_contribution_mapping_to_admins: effective(kept(param.boolean(), false)),
   bulk_import_concurrent_pipeline_batch_limit: count(25),
   bulk_import_max_download_file_size: count(5120),
   ci_partitions_size_limit: count(107_374_182_400),

@@ -7,6 +7,7 @@ import { type Context, Json, type Resource, routes, type SourceKind } from "../.
 import { webAddressProblem } from "../../core/web-addresses.ts";
 import type { Reader } from "../../store/port.ts";
 import { updateRow } from "../../store/update.ts";
+import { domainOf } from "../sites/place.ts";
 import * as badges from "./queries.ts";
 import { migrations } from "./table.ts";
 
@@ -22,6 +23,7 @@ export function renderedUrl([url, ...values]: readonly unknown[], view: View): s
   );
   if (known.get("project_id") === undefined) return String(url);
   known.set("gitlab_server", view.host);
+  if (view.sites) known.set("gitlab_pages_domain", domainOf(view.sites) ?? view.host);
   return String(url).replace(/%\{(\w+)\}/g, (placeholder, name: string) =>
     String(known.get(name) ?? placeholder),
   );

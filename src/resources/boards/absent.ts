@@ -41,7 +41,7 @@ export const ABSENT = {
     healthStatus: { ...constant(health.name, null), declares: health },
   },
   ofBoards: { iteration, iterationCadence: one("IterationCadence", "null") },
-  ofLists: { iteration, status: absent(status) },
+  ofLists: { status: absent(status) },
 };
 
 /** The id of a status, as an argument. */

@@ -7,18 +7,11 @@ import { boardInput, boardRoutes } from "./index.ts";
 import { moveIssueOnBoard } from "./moves.ts";
 import * as boards from "./queries.ts";
 import { findBoard } from "./rules.ts";
+import { requireSubject, SUBJECTS } from "./subjects.ts";
 
 // Changes that GitLab has in GraphQL and not in REST: mutations perform these routes, which have no address.
 
 const board = { board_id: param.recordId() };
-
-/** What GitLab answers without a licence for such lists. */
-const UNAVAILABLE = {
-  milestone: "Milestone lists not available with your current license",
-  assignee: "Assignee lists not available with your current license",
-  iteration: "Iteration lists not available with your current license",
-  status: "Status lists not available with your current license",
-};
 
 /** The actions on boards of a group or project. Each answers the id of what it changed. */
 function actionsOf(kind: SourceKind) {
@@ -35,29 +28,23 @@ function actionsOf(kind: SourceKind) {
       },
     }),
     addList: post("/:board_id/lists", {
-      summary: "Add a list for a label at a position; the open list is always there",
+      summary: "Add a list at a position; the open list is always there",
       role: "reporter",
       input: {
         ...board,
-        list_type: param.choice([
-          "backlog",
-          "label",
-          "milestone",
-          "assignee",
-          "iteration",
-          "status",
-        ]),
-        label_id: param.optional(param.integer()),
+        list_type: param.choice(["backlog", ...SUBJECTS, "status"]),
+        subject_id: param.optional(param.integer()),
         position: param.optional(param.integer()),
       },
       handle: async (context) => {
-        const { db, source, input, now } = context;
+        const { db, input, now } = context;
         const { id: boardId } = await findBoard(context);
-        const { list_type: type, label_id: labelId = 0, position } = input;
+        const { list_type: type, subject_id: id = 0, position } = input;
         if (type === "backlog") return new Json({ id: await boards.fixedListOf(db, boardId) });
-        if (type !== "label") throw refused(UNAVAILABLE[type]);
-        const { id } = await changes.labelForList(db, source, labelId);
-        return new Json({ id: await changes.createList(db, boardId, { id, position }, now) });
+        // Work items have no statuses here.
+        if (type === "status") throw refused("Status feature not available");
+        await requireSubject(db, context, { type, id });
+        return new Json({ id: await changes.createList(db, boardId, { type, id, position }, now) });
       },
     }),
     collapse: put("/:board_id/lists/:list_id/collapsed", {

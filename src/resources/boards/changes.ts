@@ -3,12 +3,11 @@ import { invalid, refused } from "../../core/errors.ts";
 import { hasTier, type Tier } from "../../core/resource.ts";
 import type { Database, Reader } from "../../store/port.ts";
 import { updateRow } from "../../store/update.ts";
-import type { Label } from "../labels/queries.ts";
-import * as labels from "../labels/queries.ts";
 import { labelsNamed } from "../labels/rules.ts";
 import * as milestones from "../milestones/queries.ts";
 import * as users from "../users/queries.ts";
 import * as boards from "./queries.ts";
+import type { Listed } from "./subjects.ts";
 
 /** The group or project whose boards are changed, and the tier. */
 export interface Owning {
@@ -115,35 +114,24 @@ export async function destroyBoard(db: Database, boardId: number): Promise<void>
 }
 
 /**
- * The label that a board of a group or project may have a list for: its own, or that of a group above it.
+ * Adds a list to a board, behind its other lists or at a position.
  *
- * @throws ApiError 400
- */
-export async function labelForList(db: Reader, source: Source, labelId: number): Promise<Label> {
-  const found = await labels.findInherited(db, source, { id: labelId });
-  if (!found) throw refused("Label not found!");
-  return found;
-}
-
-/**
- * Adds a list for a label to a board, behind its other lists or at a position.
- *
- * @param label `id`: of a label that {@link labelForList} found
+ * @param listed what it is of, which `requireSubject` has found
  * @returns its id
- * @throws ApiError 400 if the board has a list for the label
+ * @throws ApiError 400 if the board has such a list
  */
 export async function createList(
   db: Database,
   boardId: number,
-  label: { id: number; position?: number | undefined },
+  listed: Listed & { readonly position?: number | undefined },
   now: number,
 ): Promise<number> {
-  if (await boards.hasListOf(db, boardId, label.id)) {
-    throw invalid({ label_id: ["has already been taken"] });
+  const { type, position } = listed;
+  if (await boards.hasListOf(db, boardId, listed)) {
+    throw invalid({ [`${type}_id`]: ["has already been taken"] });
   }
-  const id = await boards.insertList(db, boardId, label.id, now);
+  const id = await boards.insertList(db, boardId, listed, now);
   const last = await boards.lastPosition(db, boardId);
-  const { position } = label;
   if (position !== undefined && position >= 0 && position < last) {
     await boards.moveList(db, boardId, { id, position: last }, position, now);
   }
@@ -151,7 +139,7 @@ export async function createList(
 }
 
 /**
- * Moves a list of a label to another position; those in between shift by one.
+ * Moves a list to another position; those in between shift by one.
  *
  * @throws ApiError 400 for the open and the closed list, the list's own position, and positions that do not exist
  */
@@ -170,7 +158,7 @@ export async function moveList(
 }
 
 /**
- * Removes a list of a label from its board; those behind it move up.
+ * Removes a list from its board; those behind it move up.
  *
  * @throws ApiError 400 for the open and the closed list
  */

@@ -34,6 +34,7 @@ import {
 import { all, type Condition, when } from "../../store/conditions.ts";
 import { placeholders } from "../../store/placeholders.ts";
 import type { Reader, Value } from "../../store/port.ts";
+import { placeRoute } from "../hierarchy/changes.ts";
 import { labelNames, requireOnlyOne } from "../issuables/graphql.ts";
 import { NEGATED_ITERATION, TYPE } from "../issuables/issue-filters.ts";
 import { filters, issueCondition } from "../issues/graphql.ts";
@@ -42,12 +43,15 @@ import { ABSENT, STATUS_ID } from "./absent.ts";
 import { ACTIONS, MOVE_ISSUE } from "./actions.ts";
 import { boardResource } from "./index.ts";
 import {
+  BOARD_COLUMNS,
   countIssues,
+  hasIssuesOn,
   isAmong,
   isInList,
   LIST_COLUMNS,
   orderOf,
   type Place,
+  shownBoard,
   shownList,
 } from "./issues.ts";
 
@@ -72,6 +76,7 @@ const NEGATED = inputType("NegatedBoardIssueInput", "What a list leaves out.", {
   iterationId: arg.list(arg.gid("Iteration")),
   iterationTitle: arg.string,
   iterationWildcardId: arg.choice(NEGATED_ITERATION),
+  epicId: arg.gid("Epic"),
 });
 
 /** Arguments of lists of issues that are the same here. */
@@ -90,6 +95,7 @@ const SHARED: ReadonlySet<string> = new Set([
   "iterationTitle",
   "iterationWildcardId",
   "iterationCadenceId",
+  "epicWildcardId",
   "or",
 ]);
 
@@ -98,6 +104,7 @@ const FILTER = inputType("BoardIssueInput", "Which issues a list shows.", {
   milestoneTitle: arg.string,
   assigneeUsername: arg.about("All of these assignees.", arg.listWithNulls(arg.string)),
   iterationId: arg.list(arg.gid("Iteration")),
+  epicId: arg.gid("Epic"),
   not: arg.input(NEGATED),
 });
 
@@ -190,7 +197,10 @@ const LIMIT_METRIC = enumeration("ListLimitMetric", "What the limit of a list co
 export const listFields = {
   title: required(
     string(
-      "case bl.list_type when 'backlog' then 'Open' when 'closed' then 'Closed' else l.name end",
+      `case bl.list_type when 'backlog' then 'Open' when 'closed' then 'Closed' when 'label' then l.name
+       when 'milestone' then (select m.title from milestones m where m.id = bl.milestone_id)
+       when 'assignee' then (select '@' || u.username from users u where u.id = bl.assignee_id)
+       else (select coalesce(it.title, it.start_date || ' - ' || it.due_date) from iterations it where it.id = bl.iteration_id) end`,
     ),
   ),
   listType: required(string("bl.list_type")),
@@ -218,8 +228,9 @@ const boardList = rowType("BoardList", {
   fields: {
     id: gid("List", "bl.id"),
     ...listFields,
-    assignee: one("UserCore", "null"),
-    milestone: one("Milestone", "null"),
+    assignee: one("UserCore", "bl.assignee_id"),
+    milestone: one("Milestone", "bl.milestone_id"),
+    iteration: one("Iteration", "bl.iteration_id"),
     ...ABSENT.ofLists,
     maxIssueCount: constant("Int", 0),
     maxIssueWeight: constant("Int", 0),
@@ -269,6 +280,18 @@ const board = rowType("Board", {
     milestone: one("Milestone", "b.milestone_id"),
     ...ABSENT.ofBoards,
     labels: boardLabels,
+    epics: connection("BoardEpic", {
+      args: issueFilters,
+      needs: BOARD_COLUMNS,
+      query: ({ issueFilters: filter }, context, row) => {
+        const { source, board } = shownBoard(row);
+        const viewing = { source, viewer: context.viewer };
+        return {
+          where: hasIssuesOn(viewing, board, conditionOf(filter, context)),
+          order: [{ sql: "i.id" }],
+        };
+      },
+    }),
     lists: connection("BoardList", {
       isSmall: true,
       args: { id: arg.gid("List"), ...issueFilters },
@@ -374,20 +397,24 @@ const optionalId = (type: "List" | "Issue", sent: string | null | undefined) =>
 const END = -1;
 
 /** An issue's way on a board, as {@link MOVE_ISSUE} takes it. @throws GraphError as in GitLab */
-function moveParameters(sent: {
-  fromListId?: string | undefined;
-  toListId?: string | undefined;
-  moveBeforeId?: string | undefined;
-  moveAfterId?: string | undefined;
-  positionInList?: number | undefined;
-}) {
+function moveParameters(
+  sent: {
+    fromListId?: string | undefined;
+    toListId?: string | undefined;
+    moveBeforeId?: string | undefined;
+    moveAfterId?: string | undefined;
+    positionInList?: number | undefined;
+  },
+  isOfEpic: boolean,
+) {
   const [from, to] = [sent.fromListId, sent.toListId].map((id) => optionalId("List", id));
   const [before, after] = [sent.moveBeforeId, sent.moveAfterId].map((id) =>
     optionalId("Issue", id),
   );
   const position = sent.positionInList ?? undefined;
   const isBetween = before !== undefined || after !== undefined;
-  if (from === undefined && to === undefined && position === undefined && !isBetween) {
+  const isIdle = from === undefined && to === undefined && position === undefined && !isBetween;
+  if (isIdle && !isOfEpic) {
     throw new GraphError(
       "At least one of the arguments fromListId, toListId, positionInList, moveAfterId, or moveBeforeId is required",
     );
@@ -481,7 +508,7 @@ export const graphqlModule: GraphqlModule = {
       },
     }),
     boardListCreate: mutation({
-      about: "Add a list for a label to a board. The open list is always there.",
+      about: "Add a list for something to a board. The open list is always there.",
       input: {
         boardId: arg.required(arg.gid("Board")),
         backlog: arg.boolean,
@@ -503,11 +530,12 @@ export const graphqlModule: GraphqlModule = {
           throw new GraphError(`one and only one of ${names} is required`);
         }
         const { kind, ownerId, boardId } = await ofBoard(db, input.boardId);
+        const subject = input[name];
         const list = await call(ACTIONS[kind].addList, {
           id: ownerId,
           board_id: boardId,
           list_type: SUBJECTS[name],
-          label_id: input.labelId ?? undefined,
+          subject_id: typeof subject === "number" ? subject : undefined,
           position: input.position ?? undefined,
         });
         return { list: list["id"] };
@@ -558,7 +586,7 @@ export const graphqlModule: GraphqlModule = {
       },
     }),
     issueMoveList: mutation({
-      about: "Move an issue in a list, or to another list, whose label it takes.",
+      about: "Move an issue in a list, or to another list, and into an epic or out of it.",
       input: {
         boardId: arg.required(arg.gid("Board")),
         projectPath: arg.required(arg.id),
@@ -568,12 +596,14 @@ export const graphqlModule: GraphqlModule = {
         moveBeforeId: arg.about("The issue to stand behind.", arg.id),
         moveAfterId: arg.about("The issue to stand ahead of.", arg.id),
         positionInList: arg.about("Its place in the list, from 0; -1 for the end.", arg.int),
-        epicId: arg.about("Not supported: there are no epics.", arg.gid("Epic")),
+        epicId: arg.about(
+          "The epic to put it into; `null` takes it out.",
+          arg.clearable(arg.gid("Epic")),
+        ),
       },
       payload: { issue: property("Issue") },
       run: async ({ boardId, projectPath, iid, epicId, ...way }, { call, db }) => {
-        if (epicId !== undefined && epicId !== null) throw notAvailable();
-        const parameters = moveParameters(way);
+        const parameters = moveParameters(way, epicId !== undefined);
         const { kind, ownerId } = await ofBoard(db, boardId);
         const moved = await call(MOVE_ISSUE, {
           id: projectPath,
@@ -583,6 +613,9 @@ export const graphqlModule: GraphqlModule = {
           board_owner_id: ownerId,
           ...parameters,
         });
+        if (epicId !== undefined) {
+          await call(placeRoute, { id: projectPath, iid, parent_id: epicId });
+        }
         return { issue: moved["id"] };
       },
     }),

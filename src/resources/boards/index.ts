@@ -1,9 +1,11 @@
-import { notFound } from "../../core/errors.ts";
+import { ApiError, invalid, missing, notFound } from "../../core/errors.ts";
 import * as field from "../../core/field.ts";
+import type { Input } from "../../core/input.ts";
 import * as param from "../../core/input.ts";
 import { presenter } from "../../core/presenter.ts";
 import { type Context, type Resource, routes, type SourceKind } from "../../core/resource.ts";
 import type { Reader, Value } from "../../store/port.ts";
+import { iterationFields } from "../iterations/json.ts";
 import { listedLabelFields, scopeLabelFields, textColor } from "../labels/json.ts";
 import { anyMilestoneFields, groupMilestoneFields } from "../milestones/json.ts";
 import { userSummaryFields } from "../users/json.ts";
@@ -11,6 +13,7 @@ import * as changes from "./changes.ts";
 import { groupReference } from "./json.ts";
 import * as boards from "./queries.ts";
 import { findBoard } from "./rules.ts";
+import { type Listed, requireSubject, SUBJECTS } from "./subjects.ts";
 import { migrations } from "./table.ts";
 
 const projectReference = field.nested({
@@ -39,6 +42,9 @@ const listOf = (label: field.Fields) =>
     id: field.integer("bl.id"),
     label: field.nested(label),
     position: field.integer("bl.position"),
+    assignee: field.omittedIfNull(field.nested(userSummaryFields)),
+    milestone: field.omittedIfNull(field.nested(anyMilestoneFields)),
+    iteration: field.omittedIfNull(field.nested(iterationFields)),
   });
 
 const boardList = {
@@ -99,14 +105,39 @@ const typed = { board_id: param.recordId() };
 
 type In = Context<{ board_id: typeof typed.board_id }>;
 
-/** A list of a label: the open and closed lists are hidden. */
+/** A list: the open and closed ones are hidden. */
 async function findList(
   context: Pick<In, "db" | "source"> & { input: { board_id: number; list_id: number } },
 ) {
   const { id } = await findBoard(context);
   const found = await boards.findList(context.db, id, context.input.list_id);
-  if (found?.list_type !== "label") throw notFound();
+  if (found?.position == null) throw notFound();
   return found;
+}
+
+const optionalId = param.clearable(param.integer());
+
+/** What a new list is of. */
+const subjects = {
+  label_id: optionalId,
+  assignee_id: optionalId,
+  milestone_id: optionalId,
+  iteration_id: optionalId,
+};
+
+/** What a request says that a new list is of. @throws ApiError 400 unless it is one thing */
+function listedIn(input: Input<typeof subjects>): Listed {
+  const [listed, ...more] = SUBJECTS.flatMap((type) => {
+    const id = input[`${type}_id`];
+    if (id === null) throw invalid({ [`${type}_id`]: ["is invalid"] });
+    return id === undefined ? [] : [{ type, id }];
+  });
+  if (!listed) throw missing("label_id");
+  if (more.length > 0) {
+    const error = `${Object.keys(subjects).join(", ")} are mutually exclusive`;
+    throw new ApiError(400, { error });
+  }
+  return listed;
 }
 
 /** Fills in the lists and labels of boards, as rows of {@link board}. */
@@ -228,17 +259,18 @@ function routesOf(kind: SourceKind) {
       },
     }),
     post("/:board_id/lists", {
-      summary: "Add a list for a label to a board",
+      summary:
+        "Add a list to a board: for a label or, in paid tiers, a user, a milestone or an iteration",
       role: "reporter",
-      input: { ...typed, label_id: param.integer() },
+      input: { ...typed, ...subjects },
       presenter: boardList[kind],
-      before: async ({ db, source, input }) => {
-        await changes.labelForList(db, source, input.label_id);
+      before: async (context) => {
+        await requireSubject(context.db, context, listedIn(context.input));
       },
       handle: async (context) => {
         const { db, source, input, presenter, now } = context;
         const { id } = await findBoard(context);
-        const listId = await changes.createList(db, id, { id: input.label_id }, now);
+        const listId = await changes.createList(db, id, listedIn(input), now);
         return boards.listRow(db, presenter, source, id, listId);
       },
     }),

@@ -10,6 +10,7 @@ import { all, belowGroup, type Condition, joinFound, when } from "../../store/co
 import { placeholders } from "../../store/placeholders.ts";
 import type { Reader, Value } from "../../store/port.ts";
 import type { BoardList } from "./queries.ts";
+import { SUBJECT_ID, SUBJECTS, type Subject } from "./subjects.ts";
 
 /** A board, as far as the issues of its lists depend on it. */
 export interface BoardScope {
@@ -19,12 +20,12 @@ export interface BoardScope {
   readonly weight: number | null;
   /** Labels, all of which its issues have. */
   readonly label_ids: readonly number[];
-  /** The labels of its lists: open issues without any of them are in the open list. */
-  readonly listed_label_ids: readonly number[];
+  /** What its lists are of: open issues that are in none of them are in the open list. */
+  readonly listed: Readonly<Record<Subject, readonly number[]>>;
 }
 
-const labelIds = (from: string) =>
-  `(select string_agg(cast(s.label_id as text), ',') from ${from} where s.board_id = b.id)`;
+const idsOf = (type: Subject, from: string) =>
+  `(select string_agg(cast(s.${type}_id as text), ',') from ${from} s where s.board_id = b.id)`;
 
 /** The columns of boards `b` that {@link scopeOf} reads. */
 const SCOPE_COLUMNS = [
@@ -32,12 +33,12 @@ const SCOPE_COLUMNS = [
   "b.milestone_id",
   "b.assignee_id",
   "b.weight",
-  labelIds("board_labels s"),
-  labelIds("board_lists s"),
+  idsOf("label", "board_labels"),
+  ...SUBJECTS.map((type) => idsOf(type, "board_lists")),
 ];
 
 function scopeOf(values: readonly Value[]): BoardScope {
-  const [id, milestoneId, assigneeId, weight, labels, listed] = values as [
+  const [id, milestoneId, assigneeId, weight, labels, ...listed] = values as [
     number,
     ...(number | null)[],
   ];
@@ -47,7 +48,9 @@ function scopeOf(values: readonly Value[]): BoardScope {
     assignee_id: assigneeId ?? null,
     weight: weight ?? null,
     label_ids: idsIn(labels),
-    listed_label_ids: idsIn(listed),
+    listed: Object.fromEntries(
+      SUBJECTS.map((type, index) => [type, idsIn(listed[index])]),
+    ) as Record<Subject, number[]>,
   };
 }
 
@@ -71,7 +74,7 @@ export interface Viewing {
   readonly viewer: Viewer;
 }
 
-type List = Pick<BoardList, "list_type" | "label_id">;
+type List = Pick<BoardList, "list_type" | "subject_id">;
 
 /** A list, with all that its issues depend on except who looks at it. */
 export interface ShownList {
@@ -80,25 +83,29 @@ export interface ShownList {
   readonly list: List;
 }
 
+/** The columns of boards `b` that {@link shownBoard} reads. */
+export const BOARD_COLUMNS = [...SCOPE_COLUMNS, "b.namespace_id", "b.project_id"];
 /** The columns of lists `bl` of boards `b` that {@link shownList} reads. */
-export const LIST_COLUMNS = [
-  ...SCOPE_COLUMNS,
-  "b.namespace_id",
-  "b.project_id",
-  "bl.list_type",
-  "bl.label_id",
-];
+export const LIST_COLUMNS = [...BOARD_COLUMNS, "bl.list_type", SUBJECT_ID];
 
-/** A list, given its row of {@link LIST_COLUMNS}. */
-export function shownList(values: readonly Value[]): ShownList {
-  const [namespaceId, projectId, type, labelId] = values.slice(SCOPE_COLUMNS.length);
+/** A board and whose it is, given its row of {@link BOARD_COLUMNS}. */
+export function shownBoard(values: readonly Value[]): Omit<ShownList, "list"> {
+  const [namespaceId, projectId] = values.slice(SCOPE_COLUMNS.length);
   return {
     source:
       projectId === null
         ? { kind: "group", id: namespaceId as number }
         : { kind: "project", id: projectId as number },
     board: scopeOf(values),
-    list: { list_type: type as List["list_type"], label_id: labelId as number | null },
+  };
+}
+
+/** A list, given its row of {@link LIST_COLUMNS}. */
+export function shownList(values: readonly Value[]): ShownList {
+  const [type, subjectId] = values.slice(BOARD_COLUMNS.length);
+  return {
+    ...shownBoard(values),
+    list: { list_type: type as List["list_type"], subject_id: subjectId as number | null },
   };
 }
 
@@ -128,7 +135,8 @@ export interface Selection {
  * closed list, those closed last come first.
  *
  * In each project they are read from an index with the list's order, and then only from the projects that have the
- * first ones. So the cost grows with the projects, and with the issues that are passed over (docs/decisions/0024).
+ * first ones. So the cost grows with the projects, and with the issues that are passed over (docs/decisions/0024). Those of
+ * a user are read all, and sorted: no index has them in this order.
  */
 export async function listIssues(
   db: Reader,
@@ -159,10 +167,10 @@ export function isInList(
   { board, list }: ShownList,
   filter?: Condition,
 ): Condition {
-  const { from, id } = readingOf(list);
+  const { all: from, id } = readingOf(list);
   const where = all([projectsOf(viewing), ...conditionsOf(viewing, board, list), filter]);
   return {
-    sql: `i.id in (select ${id} from projects p cross join ${from} where ${where.sql})`,
+    sql: `i.id in (select ${id} from ${from} where ${where.sql})`,
     values: where.values,
   };
 }
@@ -180,7 +188,7 @@ function placesIn(
   list: List,
   { first, after, before, reversed = false, filter }: Selection,
 ): Condition {
-  const { from, at, id, column, descends } = readingOf(list);
+  const { from, all: everywhere, at, id, column, descends } = readingOf(list);
   const [direction, behind, ahead] = descends === reversed ? ["asc", ">", "<"] : ["desc", "<", ">"];
   const conditions = all([
     ...conditionsOf(viewing, board, list),
@@ -189,6 +197,14 @@ function placesIn(
     before && when(`(${at}, ${id}) ${ahead} (?, ?)`, before.at, before.id),
   ]);
   const projects = projectsOf(viewing);
+  if (from === undefined) {
+    const where = all([projects, conditions]);
+    return {
+      sql: `select i.${column}, i.id from ${everywhere} where ${where.sql}
+        order by i.${column} ${direction}, i.id ${direction} limit ?`,
+      values: [...where.values, first],
+    };
+  }
   const ofProject = `select ${id} from ${from} where ${conditions.sql}
     order by ${at} ${direction}, ${id} ${direction} limit ?`;
   const order = `i.${column} ${direction}, i.id ${direction}`;
@@ -226,7 +242,7 @@ export async function countIssues(
   const where = all([projectsOf(viewing), ...conditionsOf(viewing, board, list), filter]);
   const [counted] = await db.rows(
     `select count(*), coalesce(sum(weight), 0) from (
-       select i.weight from projects p cross join ${readingOf(list).from} where ${where.sql} limit ${most + 1}) as counted`,
+       select i.weight from ${readingOf(list).all} where ${where.sql} limit ${most + 1}) as counted`,
     where.values,
   );
   const [issues, weight] = (counted as Value[]).map(Number) as [number, number];
@@ -246,21 +262,20 @@ export async function isOnBoard(db: Reader, viewing: Viewing, issueId: number): 
 /** For filters. Both engines leave it out of a statement that doesn't use it. */
 const MILESTONE = `left join milestones m on m.id = i.milestone_id and ${NOT_DELETED_MILESTONE}`;
 
-/** From which tables a list is read, and in which order. */
+/** From which tables a list is read, and in which order: in a project `p`, unless that would be slower, or in `all`. */
 function readingOf({ list_type }: List) {
-  if (list_type === "label") {
-    const from = `issue_labels x join issues i on i.id = x.issue_id ${MILESTONE}`;
-    return {
-      from,
-      at: "x.open_position",
-      id: "x.issue_id",
-      column: "relative_position",
-      descends: false,
-    };
-  }
   const descends = list_type === "closed";
   const column = descends ? "closed_at" : "relative_position";
-  return { from: `issues i ${MILESTONE}`, at: `i.${column}`, id: "i.id", column, descends };
+  if (list_type === "assignee") {
+    const all = `issue_assignees x cross join issues i cross join projects p ${MILESTONE}`;
+    return { from: undefined, all, at: `i.${column}`, id: "i.id", column, descends };
+  }
+  const [from, at, id] =
+    list_type === "label"
+      ? ["issue_labels x join issues i on i.id = x.issue_id", "x.open_position", "x.issue_id"]
+      : ["issues i", `i.${column}`, "i.id"];
+  const tables = `${from} ${MILESTONE}`;
+  return { from: tables, all: `projects p cross join ${tables}`, at, id, column, descends };
 }
 
 /** The projects whose issues a board shows. Boards of groups leave out archived ones, as in GitLab. */
@@ -273,36 +288,65 @@ function projectsOf({ source, viewer }: Viewing): Condition {
   ]);
 }
 
+const HAS_LABEL = "exists (select 1 from issue_labels o where o.issue_id = i.id and o.label_id";
+const HAS_ASSIGNEE =
+  "exists (select 1 from issue_assignees o where o.issue_id = i.id and o.user_id";
+
 /** The conditions for the issues `i` of a project `p` that a list has. */
 function conditionsOf(
   { viewer }: Viewing,
   board: BoardScope,
-  { list_type, label_id }: List,
+  { list_type, subject_id }: List,
 ): Condition[] {
-  const hasLabel = "exists (select 1 from issue_labels o where o.issue_id = i.id and o.label_id";
-  const listed = placeholders(board.listed_label_ids.length > 0 ? board.listed_label_ids : [0]);
+  const isOpen = when("i.project_id = p.id and i.state = 'opened'");
+  const subject = subject_id ?? 0;
+  const notListed = (type: Subject, sql: (among: string) => string) => {
+    const among = placeholders(board.listed[type]);
+    return board.listed[type].length === 0 ? undefined : when(sql(among.sql), ...among.values);
+  };
   const conditions = {
     label: () => [
       when("x.project_id = p.id and x.open_position is not null"),
-      when("x.label_id = ?", label_id ?? 0),
+      when("x.label_id = ?", subject),
     ],
+    assignee: () => [isOpen, when("x.user_id = ? and i.id = x.issue_id", subject)],
+    milestone: () => [isOpen, when("i.milestone_id = ?", subject)],
+    iteration: () => [isOpen, when("i.iteration_id = ?", subject)],
     backlog: () => [
-      when("i.project_id = p.id and i.state = 'opened'"),
-      when(`not ${hasLabel} in (${listed.sql}))`, ...listed.values),
+      isOpen,
+      notListed("label", (among) => `not ${HAS_LABEL} in (${among}))`),
+      notListed("assignee", (among) => `not ${HAS_ASSIGNEE} in (${among}))`),
+      notListed("milestone", (among) => `coalesce(i.milestone_id, 0) not in (${among})`),
+      notListed("iteration", (among) => `coalesce(i.iteration_id, 0) not in (${among})`),
     ],
     closed: () => [when("i.project_id = p.id and i.state = 'closed'")],
   };
+  return [...conditions[list_type](), ...conditionsOfBoard(viewer, board)].filter(
+    (condition) => condition !== undefined,
+  );
+}
+
+/** The conditions for the issues `i` of all lists of a board. */
+function conditionsOfBoard(viewer: Viewer, board: BoardScope): (Condition | undefined)[] {
   return [
-    ...conditions[list_type](),
     // As in GitLab, boards show neither tasks nor test cases.
     when("i.issue_type in ('issue', 'incident')"),
     visibleIssues(viewer),
     when("i.milestone_id = ?", board.milestone_id ?? undefined),
     when("i.weight = ?", board.weight ?? undefined),
-    when(
-      "exists (select 1 from issue_assignees o where o.issue_id = i.id and o.user_id = ?)",
-      board.assignee_id ?? undefined,
-    ),
-    ...board.label_ids.map((id) => when(`${hasLabel} = ?)`, id)),
-  ].filter((condition) => condition !== undefined);
+    when(`${HAS_ASSIGNEE} = ?)`, board.assignee_id ?? undefined),
+    ...board.label_ids.map((id) => when(`${HAS_LABEL} = ?)`, id)),
+  ];
+}
+
+/** The condition that an issue `i` is an epic that issues of a board are below, as far as they match a filter. */
+export function hasIssuesOn(viewing: Viewing, board: BoardScope, filter?: Condition): Condition {
+  const { viewer } = viewing;
+  const where = all([projectsOf(viewing), ...conditionsOfBoard(viewer, board), filter]);
+  return {
+    // From those that are below others at all: few issues are.
+    sql: `i.id in (select h.parent_id from work_item_parents h cross join issues i cross join projects p ${MILESTONE}
+      where i.id = h.issue_id and p.id = i.project_id and ${where.sql})`,
+    values: where.values,
+  };
 }

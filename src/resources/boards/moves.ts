@@ -1,16 +1,18 @@
 import type { Caller } from "../../core/access/caller.ts";
 import type { Source } from "../../core/access/source.ts";
 import type { Viewer } from "../../core/access/visibility.ts";
-import { forbidden, notFound } from "../../core/errors.ts";
+import { forbidden, notFound, refused } from "../../core/errors.ts";
 import type { Database } from "../../store/port.ts";
 import { mayPlan } from "../issuables/abilities.ts";
 import { change, stateColumns } from "../issuables/change.ts";
 import { ISSUE } from "../issuables/issue.ts";
 import { type Neighbours, reorder } from "../issuables/positions.ts";
+import * as issuables from "../issuables/queries.ts";
 import { findIssuable } from "../issuables/rules.ts";
 import type { Writing } from "../issuables/type.ts";
 import { type BoardScope, findScope, isOnBoard, listIssues } from "./issues.ts";
 import * as boards from "./queries.ts";
+import type { Subject } from "./subjects.ts";
 
 /** Who moves issues, and the group or project whose board it is. */
 export interface Moving {
@@ -40,13 +42,14 @@ export interface IssueMove {
 const MAX_POSITION = 10_000;
 
 /**
- * Moves an issue on a board, as reporters may. Another list of a label takes the label of the list it leaves, the open
- * and the closed list those of all lists of the board. The closed list closes it, and leaving that reopens it. The
+ * Moves an issue on a board, as reporters may. It gets what the list is of that it comes to, a label, an assignee, a milestone
+ * or an iteration, and a list of the same kind, or the open one, takes what the list is of that it leaves; the open and
+ * the closed list take the labels of all lists of the board. The closed list closes it, and leaving that reopens it. The
  * transaction must run alone.
  *
  * @returns the issue's id
- * @throws ApiError 403; 404 for a board, list or issue that does not exist, or an issue that the board does not show; 422
- *   if the caller can read none of the neighbours
+ * @throws ApiError 400 for a list of somebody who may not read the issue; 403; 404 for a board, list or issue that does not
+ *   exist, or an issue that the board does not show; 422 if the caller can read none of the neighbours
  */
 export async function moveIssueOnBoard(
   db: Database,
@@ -77,17 +80,56 @@ export async function moveIssueOnBoard(
     const event =
       from.list_type === "closed" ? "reopen" : to.list_type === "closed" ? "close" : undefined;
     const context = { db, source: project, caller, viewer, now, request };
-    const left = to.list_type === "label" ? [from.label_id] : scope.listed_label_ids;
+    const columns = { ...stateColumns(context, issue, event), ...columnsIn(from, to) };
+    const assignees = await assigneesIn({ db, viewer }, issue.id, from, to);
+    const left =
+      to.position === null ? scope.listed.label : taken("label", from, to) ? [from.subject_id] : [];
     await change(context, ISSUE, issue, {
-      columns: stateColumns(context, issue, event),
+      columns,
+      assignees,
       labels: (before) => {
         const kept = before.map((label) => label.id).filter((id) => !left.includes(id));
-        return to.label_id === null ? kept : [...kept, to.label_id];
+        return to.list_type === "label" ? [...kept, to.subject_id as number] : kept;
       },
     });
   }
   if (neighbours) await reorder({ db, viewer }, issue.id, neighbours);
   return issue.id;
+}
+
+type End = Pick<boards.BoardList, "list_type" | "subject_id">;
+
+/** Whether an issue loses what the list is of that it leaves, as it comes to one of the same kind or to the open one. */
+const taken = (type: Subject, from: End, to: End) =>
+  from.list_type === type && (to.list_type === type || to.list_type === "backlog");
+
+/** The columns that an issue's way from one list to another changes. */
+const columnsIn = (from: End, to: End) =>
+  Object.fromEntries(
+    (["milestone", "iteration"] as const).flatMap((type) =>
+      to.list_type === type || taken(type, from, to) ? [[`${type}_id`, to.subject_id]] : [],
+    ),
+  );
+
+/**
+ * The assignees that an issue has after its way from one list to another; `undefined` if it is about none.
+ *
+ * @throws ApiError 400 if whose list it comes to may not read it
+ */
+async function assigneesIn(
+  { db, viewer }: Pick<Moving, "viewer"> & { readonly db: Database },
+  id: number,
+  from: End,
+  to: End,
+): Promise<number[] | undefined> {
+  const comesTo = to.list_type === "assignee" ? (to.subject_id as number) : undefined;
+  const leaves = taken("assignee", from, to) ? from.subject_id : undefined;
+  if (comesTo === undefined && leaves === undefined) return undefined;
+  const ids = comesTo === undefined ? [] : [comesTo];
+  const able = await issuables.readers(db, ISSUE, { id }, { ids }, viewer.today);
+  if (able.length < ids.length) throw refused("Not authorized to assign issue to list user");
+  const before = await issuables.peopleOf(db, ISSUE, "assignees", id);
+  return [...before.filter((userId) => userId !== leaves), ...ids];
 }
 
 /** The issue that one moved to a position of a list comes next to; none if the list has no other. */

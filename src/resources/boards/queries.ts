@@ -7,6 +7,7 @@ import type { Presenter } from "../../core/presenter.ts";
 import { insertRow } from "../../store/insert.ts";
 import { placeholders } from "../../store/placeholders.ts";
 import type { Awaitable, Database, Reader, Value } from "../../store/port.ts";
+import { type Listed, SUBJECT_ID, type Subject } from "./subjects.ts";
 
 const SCOPE = `left join milestones m on m.id = b.milestone_id
   left join namespaces mn on mn.id = m.namespace_id left join projects mp on mp.id = m.project_id
@@ -15,8 +16,13 @@ const BOARDS = {
   group: `boards b join namespaces n on n.id = b.namespace_id ${SCOPE}`,
   project: `boards b join projects p on p.id = b.project_id join namespaces n on n.id = p.namespace_id ${SCOPE}`,
 };
-/** Without the open and closed lists, which have no label. */
-const LISTS = "board_lists bl join labels l on l.id = bl.label_id";
+/** Lists with what they are of, without the open and closed ones. */
+const LISTS = `board_lists bl left join labels l on l.id = bl.label_id
+  left join milestones m on m.id = bl.milestone_id
+  left join namespaces mn on mn.id = m.namespace_id left join projects mp on mp.id = m.project_id
+  left join users u on u.id = bl.assignee_id
+  left join iterations it on it.id = bl.iteration_id left join namespaces itn on itn.id = it.namespace_id
+  where bl.position is not null`;
 
 /** The boards of a group or project, oldest first. */
 export function list(
@@ -116,7 +122,10 @@ export async function remove(db: Database, boardId: number): Promise<void> {
 /** What boards show of others: their lists, and the labels of their scope. */
 const SHOWN = {
   lists: { from: LISTS, order: "bl.position, bl.id" },
-  labels: { from: "board_labels bl join labels l on l.id = bl.label_id", order: "l.name, l.id" },
+  labels: {
+    from: "board_labels bl join labels l on l.id = bl.label_id where 1 = 1",
+    order: "l.name, l.id",
+  },
 };
 
 /** Fills in the rows' lists or labels as JSON, if they are shown, in one query for all boards. */
@@ -133,7 +142,7 @@ export async function embed(
   const { sql, values } = placeholders(rows.map((board) => board[idAt] as number));
   const { from, order } = SHOWN[name];
   const found = await db.rows(
-    `select ${shown.columns}, bl.board_id from ${from} where bl.board_id in (${sql})
+    `select ${shown.columns}, bl.board_id from ${from} and bl.board_id in (${sql})
      order by bl.board_id, ${order}`,
     values,
   );
@@ -147,13 +156,16 @@ export async function embed(
   for (const board of rows) board[shownAt] = `[${byBoard.get(board[idAt] as Value) ?? ""}]`;
 }
 
-/** The lists of labels of a board in order. */
+/** The lists of a board in order, without the open and closed ones. */
 export const listLists = pageReader({
-  from: `${LISTS} where bl.board_id = ?`,
+  from: `${LISTS} and bl.board_id = ?`,
   order: "bl.position, bl.id",
 });
 
-/** One list of a label as a row of its presenter, or `undefined` if its owner has no such board or the board no such list. */
+/**
+ * One list as a row of its presenter, or `undefined` if its owner has no such board or the board no such list besides the
+ * open and closed ones.
+ */
 export async function listRow(
   db: Reader,
   presenter: Presenter,
@@ -163,8 +175,8 @@ export async function listRow(
 ): Promise<Value[] | undefined> {
   const owned = ownedBy("b", owner);
   const [found] = await db.rows(
-    `select ${presenter.columns} from ${LISTS} join boards b on b.id = bl.board_id
-     where bl.id = ? and bl.board_id = ? and ${owned.sql}`,
+    `select ${presenter.columns} from ${LISTS} and bl.id = ? and bl.board_id = ?
+     and exists (select 1 from boards b where b.id = bl.board_id and ${owned.sql})`,
     [listId, boardId, ...owned.values],
   );
   return found;
@@ -175,9 +187,9 @@ export interface BoardList {
   id: number;
   board_id: number;
   /** `backlog` for the list of open issues that are in no other list. */
-  list_type: "backlog" | "label" | "closed";
-  /** Only lists of labels have a label and a position. */
-  label_id: number | null;
+  list_type: "backlog" | Subject | "closed";
+  /** The id of what it is of. The open and the closed list have neither that nor a position. */
+  subject_id: number | null;
   position: number | null;
   updated_at: number;
 }
@@ -189,8 +201,8 @@ export function findList(
   listId: number,
 ): Awaitable<BoardList | undefined> {
   return db.one<BoardList>(
-    `select id, board_id, list_type, label_id, position, updated_at from board_lists
-     where id = ? and board_id = ?`,
+    `select bl.id, bl.board_id, bl.list_type, ${SUBJECT_ID} as subject_id, bl.position, bl.updated_at
+     from board_lists bl where bl.id = ? and bl.board_id = ?`,
     [listId, boardId],
   );
 }
@@ -209,28 +221,37 @@ export async function fixedListOf(
   return found[0] as number;
 }
 
-/** Whether a board has a list for this label. */
-export async function hasListOf(db: Reader, boardId: number, labelId: number): Promise<boolean> {
-  const found = await db.rows("select 1 from board_lists where board_id = ? and label_id = ?", [
+/** Whether a board has a list of this. */
+export async function hasListOf(
+  db: Reader,
+  boardId: number,
+  { type, id }: Listed,
+): Promise<boolean> {
+  const found = await db.rows(`select 1 from board_lists where board_id = ? and ${type}_id = ?`, [
     boardId,
-    labelId,
+    id,
   ]);
   return found.length > 0;
 }
 
-/** Adds a list of a label behind the others, the first at position 0, and returns its id. */
+/** Adds a list behind the others, the first at position 0, and returns its id. */
 export async function insertList(
   db: Database,
   boardId: number,
-  labelId: number,
+  { type, id }: Listed,
   now: number,
 ): Promise<number> {
-  const position = (await lastPosition(db, boardId)) + 1;
-  const row = { board_id: boardId, label_id: labelId, position, created_at: now, updated_at: now };
-  return insertRow(db, "board_lists", row);
+  return insertRow(db, "board_lists", {
+    board_id: boardId,
+    list_type: type,
+    [`${type}_id`]: id,
+    position: (await lastPosition(db, boardId)) + 1,
+    created_at: now,
+    updated_at: now,
+  });
 }
 
-/** The highest position on a board; -1 if it has no lists of labels. */
+/** The highest position on a board; -1 if it has only the open and closed lists. */
 export async function lastPosition(db: Reader, boardId: number): Promise<number> {
   const found = await db.one<{ position: number | null }>(
     "select max(position) as position from board_lists where board_id = ?",

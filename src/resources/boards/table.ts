@@ -1,8 +1,8 @@
 import type { Migration } from "../../store/migrate.ts";
 
 /**
- * Issue boards of groups (`namespace_id`) and projects (`project_id`), the labels of their scope, and their lists. Only
- * lists of labels have a position; which lists a user has collapsed is in `collapsed_board_lists`.
+ * Issue boards of groups (`namespace_id`) and projects (`project_id`), the labels of their scope, and their lists. The open
+ * and the closed one have no position; which lists a user has collapsed is in `collapsed_board_lists`.
  */
 export const migrations: Migration[] = [
   {
@@ -80,6 +80,31 @@ create table collapsed_board_lists (
   primary key (list_id, user_id)
 );
 create index collapsed_board_lists_by_user on collapsed_board_lists (user_id);
+`,
+  },
+  {
+    // The rule about what a list has stands at the last column: rows must keep it when it is added.
+    id: "20270204-01-lists-of-milestones-people-and-iterations",
+    sql: `
+drop index board_lists_type;
+alter table board_lists rename column list_type to old_list_type;
+alter table board_lists add column list_type $text not null default 'label';
+update board_lists set list_type = old_list_type;
+alter table board_lists drop column old_list_type;
+alter table board_lists add column milestone_id $int references milestones (id) on delete cascade;
+alter table board_lists add column assignee_id $int references users (id) on delete cascade;
+alter table board_lists add column iteration_id $int references iterations (id) on delete cascade
+  check ((list_type in ('backlog', 'closed')) = (position is null)
+    and (list_type = 'label') = (label_id is not null)
+    and (list_type = 'milestone') = (milestone_id is not null)
+    and (list_type = 'assignee') = (assignee_id is not null)
+    and (list_type = 'iteration') = (iteration_id is not null));
+create unique index board_lists_type on board_lists (board_id, list_type) where list_type in ('backlog', 'closed');
+create unique index board_lists_milestone on board_lists (milestone_id, board_id) where milestone_id is not null;
+create unique index board_lists_assignee on board_lists (assignee_id, board_id) where assignee_id is not null;
+create unique index board_lists_iteration on board_lists (iteration_id, board_id) where iteration_id is not null;
+create index issues_of_iteration_by_position on issues (iteration_id, project_id, relative_position, id)
+  where state = 'opened' and iteration_id is not null;
 `,
   },
 ];

@@ -1,19 +1,22 @@
 import { Readable } from "node:stream";
 import * as v from "valibot";
+import { ROLES } from "../../core/access/roles.ts";
 import { attachmentName } from "../../core/http/attachments.ts";
 import { imageTypeOf } from "../../core/http/images.ts";
 import type { Kept } from "../../core/kept.ts";
 import { storeFile } from "../../files/write.ts";
 import { HOOK_TRIGGERS, MOST_FAILURES, maskOf } from "../../hooks/events.ts";
 import { insertRow } from "../../store/insert.ts";
+import type { Database } from "../../store/port.ts";
 import { MAX_AVATAR } from "../avatars/input.ts";
 import * as avatars from "../avatars/queries.ts";
 import { ArchiveError } from "../exports/format.ts";
 import { EVENTS_OF } from "../hooks/json.ts";
 import { plainUrlOf } from "../hooks/secrets.ts";
+import { addMember } from "../placeholders/queries.ts";
 import * as variables from "../variables/queries.ts";
 import { requireValid } from "../variables/rules.ts";
-import { write } from "./records.ts";
+import { type SourceRecord, write } from "./records.ts";
 import {
   badgeRow,
   boardRows,
@@ -21,6 +24,7 @@ import {
   labelRow,
   listIn,
   memberRow,
+  type Row,
   textIn,
   toldIn,
 } from "./rows.ts";
@@ -105,48 +109,81 @@ export const bringBoards = (bringing: Bringing) =>
     });
   });
 
-/** Brings direct members whom the importer may speak for; administrators only, as in archives. */
+/**
+ * Brings direct members: users, if the importer may speak for them, which administrators may as in archives, and those who have a
+ * placeholder, who are members once somebody has agreed to be them.
+ */
 export async function bringMembers(bringing: Bringing): Promise<void> {
   const { running, entity } = bringing;
   if (entity.migrate_memberships === 0) return;
-  if (!running.importer.speaksForAll) {
-    await bringing.part("members", () =>
-      bringing.fail("members", new Error("only administrators say who has which role")),
-    );
+  if (!running.importer.speaksForAll && !running.people.haveStandIns) {
+    await bringing.part("members", () => bringing.fail("members", new Error(ONLY_ADMINISTRATORS)));
     return;
   }
-  await bringing.list("members", `${bringing.path}/members`, {}, async (told) => {
-    const people = await running.people.in(told);
-    const user = people.get(told["id"] as number);
-    if (user === undefined) throw new NobodyHere(String(told["username"]));
-    const { column, id } =
-      bringing.place.kind === "project"
-        ? { column: "project_id", id: bringing.place.id }
-        : { column: "namespace_id", id: bringing.place.id };
-    return bringing.record(
-      "members",
-      String(told["id"]),
-      [memberRow(told, running.now())],
-      [told],
-      {
-        instead: async (db) => {
-          const [found] = await db.rows(
-            `select id from members where ${column} = ? and user_id = ?`,
-            [id, user],
-          );
-          return found?.[0] as number | undefined;
-        },
-      },
-    );
+  await bringing.list("members", `${bringing.path}/members`, {}, (told) =>
+    memberRecord(bringing, told, memberRow(told, running.now())),
+  );
+}
+
+const ONLY_ADMINISTRATORS = "only administrators say who has which role";
+
+/**
+ * A member of a group or project; `undefined` for an importer who may not speak for others, and is one already.
+ *
+ * @param person as GitLab shows somebody
+ * @param row their membership
+ * @throws ArchiveError if they can be no member here
+ */
+export async function memberRecord(
+  bringing: Bringing,
+  person: Told,
+  row: Row,
+): Promise<SourceRecord | undefined> {
+  const { running, place } = bringing;
+  const people = await running.people.in(person);
+  const id = person["id"] as number;
+  const owner =
+    place.kind === "project"
+      ? ({ column: "project_id", id: place.id } as const)
+      : ({ column: "namespace_id", id: place.id } as const);
+  const standIn = await running.people.sourceUserOf(id);
+  const user = people.get(id);
+  if (standIn !== undefined) {
+    const membership = {
+      source_user_id: standIn,
+      ...{ namespace_id: null, project_id: null, [owner.column]: owner.id },
+      ...membershipIn(row),
+    };
+    const instead = (db: Database) => addMember(db, membership, running.now());
+    return bringing.record("members", String(id), [], [], { instead });
+  }
+  if (user === undefined) throw new ArchiveError(`${person["username"]} is nobody here`);
+  if (!running.importer.speaksForAll) {
+    if (user === running.importer.id) return undefined;
+    throw new ArchiveError(ONLY_ADMINISTRATORS);
+  }
+  return bringing.record("members", String(id), [row], [person], {
+    instead: async (db) => {
+      const [found] = await db.rows(
+        `select id from members where ${owner.column} = ? and user_id = ?`,
+        [owner.id, user],
+      );
+      return found?.[0] as number | undefined;
+    },
   });
 }
 
-/** Somebody is a member there, and nobody here. */
-class NobodyHere extends ArchiveError {
-  constructor(username: string) {
-    super(`${username} is nobody here`);
-  }
+/** The role and the last day of a membership. @throws ArchiveError if there can be none like it */
+function membershipIn({ values }: Row) {
+  const parsed = v.safeParse(MEMBERSHIP, values);
+  if (!parsed.success) throw new ArchiveError("it is no membership that there can be here");
+  return parsed.output;
 }
+
+const MEMBERSHIP = v.object({
+  access_level: v.picklist(Object.values(ROLES)),
+  expires_at: v.nullable(v.pipe(v.string(), v.isoDate())),
+});
 
 const VARIABLE = v.object({
   key: v.pipe(v.string(), v.regex(/^\w{1,255}$/)),

@@ -7,6 +7,8 @@ export type SourceType = "gitlab" | "github" | "gitea";
 export interface Dialect {
   /** What people call these servers. */
   readonly title: string;
+  /** What GitLab calls its importer. */
+  readonly importType: "gitlab_migration" | "github" | "gitea";
   /** The address of the API of a server. */
   readonly apiOf: (url: URL) => URL;
   readonly headersOf: (token: string) => Readonly<Record<string, string>>;
@@ -49,6 +51,7 @@ const FORGE = {
 export const DIALECTS: Readonly<Record<SourceType, Dialect>> = {
   gitlab: {
     title: "GitLab",
+    importType: "gitlab_migration",
     apiOf: (url) => below(url, "/api/v4"),
     headersOf: (token) => ({ accept: "application/json, */*", "private-token": token }),
     ...{ pageSize: 100, sizeName: "per_page", shares: 10, longestPause: TEN_MINUTES },
@@ -59,6 +62,7 @@ export const DIALECTS: Readonly<Record<SourceType, Dialect>> = {
   },
   github: {
     title: "GitHub",
+    importType: "github",
     apiOf: (url) =>
       url.hostname === "github.com" ? new URL("https://api.github.com") : below(url, "/api/v3"),
     headersOf: (token) => ({
@@ -72,6 +76,7 @@ export const DIALECTS: Readonly<Record<SourceType, Dialect>> = {
   },
   gitea: {
     title: "Gitea",
+    importType: "gitea",
     apiOf: (url) => below(url, "/api/v1"),
     headersOf: (token) => ({ accept: "application/json", authorization: `token ${token}` }),
     // As many as servers of this kind give at most, unless they are told otherwise.

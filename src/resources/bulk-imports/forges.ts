@@ -1,5 +1,6 @@
 import { ArchiveError } from "../exports/format.ts";
 import { bringWikiOf, type Commits, commitsOf } from "./code.ts";
+import { memberRecord } from "./common.ts";
 import {
   approvalsOf,
   discussionsOf,
@@ -254,17 +255,16 @@ class Forge {
     );
   }
 
-  /** Brings collaborators whom the importer may speak for; administrators only, as in archives. */
+  /** Brings collaborators, as members of projects of GitLab are. */
   async members(): Promise<void> {
     const bringing = this.#bringing;
-    const { running, place } = bringing;
-    if (bringing.entity.migrate_memberships === 0 || !running.importer.speaksForAll) return;
+    const { people, importer, now } = bringing.running;
+    const isNobodys = !importer.speaksForAll && !people.haveStandIns;
+    if (bringing.entity.migrate_memberships === 0 || isNobodys) return;
     const list = `${bringing.path}/collaborators`;
     await bringing.list("members", list, { affiliation: "direct" }, async (told) => {
       const person = personIn(told);
       if (!person) return undefined;
-      const people = await running.people.in(person);
-      const user = people.get(person["id"] as number);
       const access_level = levelOf(
         this.#isGitea || told["permissions"] === undefined
           ? await bringing.aboutOne(
@@ -273,19 +273,10 @@ class Forge {
             )
           : told,
       );
-      if (user === undefined || access_level === undefined) {
-        throw new ArchiveError(`${person["username"]} is nobody here`);
+      if (access_level === undefined) {
+        throw new ArchiveError(`${person["username"]} has no role that there is here`);
       }
-      const row = memberRow({ ...person, access_level }, running.now());
-      return bringing.record("members", String(told["id"]), [row], [person], {
-        instead: async (db) => {
-          const [found] = await db.rows(
-            "select id from members where project_id = ? and user_id = ?",
-            [place.id, user],
-          );
-          return found?.[0] as number | undefined;
-        },
-      });
+      return memberRecord(bringing, person, memberRow({ ...person, access_level }, now()));
     });
   }
 

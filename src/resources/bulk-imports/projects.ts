@@ -32,6 +32,7 @@ import {
 } from "./common.ts";
 import { placeBelow } from "./epic-places.ts";
 import { bringLargeFiles } from "./lfs.ts";
+import { bringPackages } from "./packages.ts";
 import * as imports from "./queries.ts";
 import { type SourceRecord, write } from "./records.ts";
 import {
@@ -111,6 +112,7 @@ export async function bringProject(bringing: Bringing, told: Told): Promise<void
   });
   await bringVariables(bringing);
   await environments(bringing);
+  await bringPackages(bringing, told);
   await pipelineSchedules(bringing);
   await bringHooks(bringing);
   await bringMembers(bringing);

@@ -120,13 +120,20 @@ export function boardRows(told: Told, named: Named, now: number): Row[] {
       : [{ table: "board_labels", values: { board_id: id, label_id } }];
   });
   const lists = listIn(told["lists"]).flatMap((list): Row[] => {
-    const label_id = named.label(toldIn(list["label"])["name"]);
-    // Lists of people, milestones and iterations have no label.
-    if (label_id === undefined) return [];
-    const place = { board_id: id, label_id, position: numberIn(list["position"]) };
-    return [
-      { table: "board_lists", values: { id: list["id"], ...place, list_type: "label", ...at } },
-    ];
+    const subject = {
+      label: named.label(toldIn(list["label"])["name"]),
+      milestone: named.milestone(idIn(list["milestone"])),
+      assignee: idIn(list["assignee"]),
+    };
+    const [found] = Object.entries(subject).filter(([, id]) => id != null);
+    // Iterations are not brought along.
+    if (!found) return [];
+    const [list_type, subjectId] = found;
+    const values = {
+      ...{ id: list["id"], board_id: id, list_type, [`${list_type}_id`]: subjectId },
+      ...{ position: numberIn(list["position"]), ...at },
+    };
+    return [{ table: "board_lists", values }];
   });
   return [{ table: "boards", values: board }, ...labels, ...lists];
 }

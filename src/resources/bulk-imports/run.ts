@@ -6,6 +6,7 @@ import type { Database, Store } from "../../store/port.ts";
 import { ArchiveError, type Place } from "../exports/format.ts";
 import { callerOf } from "../fetched-changes/place.ts";
 import * as namespaces from "../namespaces/queries.ts";
+import { type Origin, topOf } from "../placeholders/queries.ts";
 import { mayFill, mayMake } from "./abilities.ts";
 import { DIALECTS } from "./dialects.ts";
 import { bringRepository } from "./forges.ts";
@@ -92,7 +93,7 @@ async function runningOf(
     sourceUserId: record.source_user_id,
     speaksForAll: caller.admin,
   };
-  const people = new People(db, source, importer);
+  const people = new People({ store, now }, source, importer);
   const by = { id: caller.id, name: caller.username, ip: "" };
   return {
     ...{ store, now, secrets, allowLocal, signal, source, token, people, importer, by, caller },
@@ -118,7 +119,8 @@ async function bringEntity(
   try {
     const told = await toldOf(running, entity);
     place = await placeOf(running, entity, told);
-    const bringing = new Bringing(running, entity, place);
+    const people = running.people.into(await originOf(running, place));
+    const bringing = new Bringing({ ...running, people }, entity, place);
     await bring(bringing, told);
     await end("finished");
   } catch (error) {
@@ -129,6 +131,17 @@ async function bringEntity(
     const message = error instanceof ApiError ? textOf(error) : isKnown ? error.message : BROKEN;
     await end("failed", message);
   }
+}
+
+/** Where people are from who did what is imported into a place, if they may have placeholders there. */
+async function originOf(
+  { store, source, record }: Running,
+  place: Place,
+): Promise<Origin | undefined> {
+  const namespaceId = await topOf(store.reader(), place);
+  if (namespaceId === undefined) return undefined;
+  const { importType } = source.dialect;
+  return { namespaceId, importType, hostname: new URL(record.source_url).origin };
 }
 
 /** What the other server says of a group or project. @throws SourceError */

@@ -35,9 +35,9 @@ export function reportsOf(
          join downstream_pipelines d on d.job_id = b.id
          join pipelines c on c.id = d.pipeline_id and c.source = 'parent_pipeline')
        select t.root as pipeline_id, cj.id as job_id, cj.name, a.file_type, a.file_name, a.access, f.id, f.size from tree t
-       join ci_jobs cj on cj.pipeline_id = t.id and cj.retried = 0
+       cross join ci_jobs cj
        join job_artifacts a on a.job_id = cj.id and a.file_type in (${these.sql})
-       join stored_files f on f.id = a.file_id order by cj.id`,
+       join stored_files f on f.id = a.file_id where cj.pipeline_id = t.id and cj.retried = 0 order by cj.id`,
       [...pipelines.values, ...these.values],
     ),
   );

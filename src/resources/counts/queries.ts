@@ -109,7 +109,7 @@ const COUNTED = {
     "milestones",
     `removed = 0 and ${KEPT} and (namespace_id is null or ${NOT_DELETED.namespace_id})`,
   ],
-  users: ["users", "state not in ('ghost', 'removed')"],
+  users: ["users", "state not in ('ghost', 'placeholder', 'removed')"],
   projects: ["projects", SHOWN],
   groups: ["namespaces", `kind = 'group' and ${SHOWN}`],
   active_users: ["users", "state = 'active'"],

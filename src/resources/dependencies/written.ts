@@ -1,6 +1,7 @@
 import { randomUUID } from "node:crypto";
 import type { Source } from "../../core/access/source.ts";
 import { type Viewer, visibleCode, visibleProjects } from "../../core/access/visibility.ts";
+import { csvLine } from "../../core/csv.ts";
 import { isoInstant } from "../../core/time.ts";
 import { all, belowGroup, when } from "../../store/conditions.ts";
 import type { Reader, Value } from "../../store/port.ts";
@@ -98,14 +99,6 @@ const objectOf = (one: Found, listed: Listed) => ({
   vulnerabilities: vulnerabilitiesOf(one, listed),
 });
 
-/** A cell of a table, which no spreadsheet takes for a formula. */
-function cell(value: unknown): string {
-  const text = String(value);
-  const safe = /^[=+\-@\t\r]/.test(text) ? `'${text}` : text;
-  return /[",\n\r]/.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe;
-}
-const line = (cells: readonly unknown[]) => `${cells.map(cell).join(",")}\n`;
-
 const HEAD = [
   ...["Name", "Version", "Packager", "Location", "License Identifiers", "Project"],
   ...["Vulnerabilities Detected", "Vulnerability IDs"],
@@ -158,12 +151,12 @@ export const FORMATS: Readonly<Record<ExportType, Format>> = {
   },
   csv: {
     ...{ contentType: "text/csv; charset=utf-8", ending: "csv", between: "", end: "" },
-    begin: () => line(HEAD),
+    begin: () => csvLine(HEAD),
     item: (one, listed) => {
       const known = vulnerabilitiesOf(one, listed);
       const names = known.map(({ name }) => name).join("; ");
       const about = [one.name, one.version, one.packager, one.path, "", one.project];
-      return line([...about, known.length, names]);
+      return csvLine([...about, known.length, names]);
     },
   },
   cyclonedx_1_6_json: {

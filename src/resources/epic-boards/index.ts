@@ -8,6 +8,7 @@ import * as changes from "../boards/changes.ts";
 import { groupReference } from "../boards/json.ts";
 import * as boards from "../boards/queries.ts";
 import { findBoard } from "../boards/rules.ts";
+import { requireSubject } from "../boards/subjects.ts";
 import { listedLabelFields, scopeLabelFields, textColor } from "../labels/json.ts";
 import { ensureHome } from "../namespaces/home.ts";
 
@@ -164,11 +165,12 @@ export const EPIC_ACTIONS = {
     role: "reporter",
     input: { ...ofBoard, label_id: param.optional(param.integer()) },
     handle: async (context) => {
-      const { db, source, input, now } = context;
+      const { db, input, now } = context;
       const { id } = await findBoard(context);
       if (input.label_id === undefined) return new Json({ id: await boards.fixedListOf(db, id) });
-      const label = await changes.labelForList(db, source, input.label_id);
-      return new Json({ id: await changes.createList(db, id, { id: label.id }, now) });
+      const listed = { type: "label", id: input.label_id } as const;
+      await requireSubject(db, context, listed);
+      return new Json({ id: await changes.createList(db, id, listed, now) });
     },
   }),
   moveList: group.put("/:board_id/lists/:list_id", {

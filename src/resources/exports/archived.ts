@@ -4,6 +4,7 @@ import { ROLES } from "../../core/access/roles.ts";
 import { OF_HOMES, VISIBILITIES } from "../../core/access/visibility.ts";
 import { REPORT_TYPES } from "../approval-state/state.ts";
 import { NAMES } from "../award-emoji/names.ts";
+import { SUBJECTS } from "../boards/subjects.ts";
 import { KINDS, ofEach } from "../issuables/attributes.ts";
 import { SEVERITIES } from "../issuables/issue.ts";
 import type { IssuableType } from "../issuables/type.ts";
@@ -25,6 +26,7 @@ import {
   number,
   oid,
   oneOf,
+  orNone,
   person,
   place,
   row,
@@ -170,7 +172,8 @@ export const ARCHIVED: Readonly<Record<string, ArchivedTable>> = {
       same: "title",
       used: `select milestone_id from issues where ${ofThese} and milestone_id is not null
         union select milestone_id from merge_requests where ${ofThese} and milestone_id is not null
-        union select milestone_id from boards where ${ofThese} and milestone_id is not null`,
+        union select milestone_id from boards where ${ofThese} and milestone_id is not null
+        union select milestone_id from board_lists where board_id in (${ofBoards}) and milestone_id is not null`,
     },
   ),
   badges: owned({ name: maybe(text()), link_url: webAddress, image_url: webAddress, ...changed }),
@@ -403,9 +406,12 @@ export const ARCHIVED: Readonly<Record<string, ArchivedTable>> = {
   board_labels: joined({ board_id: row("boards"), label_id: label }),
   board_lists: nested({
     board_id: row("boards"),
-    label_id: maybe(label),
+    label_id: orNone(label),
+    milestone_id: orNone(row("milestones")),
+    assignee_id: anyPerson,
+    iteration_id: elsewhere,
     position: maybe(integer()),
-    list_type: word("label", "backlog", "closed"),
+    list_type: word("backlog", "closed", ...SUBJECTS),
     ...changed,
   }),
   releases: owned({
@@ -469,7 +475,8 @@ export const GROUP_ARCHIVED: Readonly<Record<string, ArchivedTable>> = {
       union select label_id from issue_labels where issue_id in (${groupEpics})`,
   }),
   milestones: of("milestones", "group", {
-    used: `select milestone_id from boards where ${ofGroups} and milestone_id is not null`,
+    used: `select milestone_id from boards where ${ofGroups} and milestone_id is not null
+      union select milestone_id from board_lists where board_id in (${groupBoards}) and milestone_id is not null`,
   }),
   badges: of("badges", "group"),
   members: of("members", "group"),

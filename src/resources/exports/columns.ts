@@ -78,8 +78,14 @@ export const author: ArchivedColumn = { schema: id, people: "author", isNeeded: 
 /** Somebody who has something, such as a role: left out if the importer can't speak for them. */
 export const person: ArchivedColumn = { schema: id, people: "person", isNeeded: true };
 
+/** A column that may be null: a row that names what is not there is left out nevertheless. */
+export const orNone = (column: ArchivedColumn): ArchivedColumn => ({
+  ...column,
+  schema: v.nullable(column.schema),
+});
+
 /** {@link person}, or nobody. */
-export const anyPerson: ArchivedColumn = { ...person, schema: v.nullable(id) };
+export const anyPerson = orNone(person);
 
 /** A record of this server that archives do not have: a row that names one is left out. */
 export const elsewhere: ArchivedColumn = { schema: v.nullable(id), of: "", isNeeded: true };

@@ -133,9 +133,12 @@ export const approvalRuleOf = (
 
 /** A board with its lists. */
 export function boardOf(row: Row, lists: readonly Row[], known: Known): Said {
-  const all = lists.map((list) => ({
+  // Archives have neither people nor iterations by which GitLab would find those of the other lists.
+  const told = lists.filter(({ assignee_id, iteration_id }) => !assignee_id && !iteration_id);
+  const all = told.map((list) => ({
     ...{ list_type: list["list_type"], position: list["position"], ...changedAt(list) },
     label: known.label(list["label_id"]),
+    milestone: known.milestone(list["milestone_id"]),
   }));
   // GitLab's boards have these two always.
   const ends = ["backlog", "closed"].filter(
@@ -148,7 +151,9 @@ export function boardOf(row: Row, lists: readonly Row[], known: Known): Said {
     milestone: known.milestone(row["milestone_id"]),
     lists: [
       ...all,
-      ...ends.map((list_type) => ({ list_type, position: null, ...changedAt(row), label: null })),
+      ...ends.map((list_type) => ({
+        ...{ list_type, position: null, ...changedAt(row), label: null, milestone: null },
+      })),
     ],
   };
 }

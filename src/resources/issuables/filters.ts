@@ -33,6 +33,10 @@ function numberIn(iid: string): number {
 export const word = <T>(read: (text: string) => T | undefined | typeof param.REFUSED) =>
   param.unlessBlank(param.readAs(param.anyText(), read));
 
+/** A text or several, that are left out if they are blank. */
+export const words = <T>(read: (texts: readonly string[]) => T | typeof param.REFUSED) =>
+  param.unlessBlank(param.readAs(param.arrayOf(param.anyText(), { max: 20 }), read));
+
 /** Some user by their id, nobody, or anybody. */
 export type Somebody = number | "none" | "any";
 
@@ -357,7 +361,10 @@ export const COMMON_FILTERS = {
   milestone: filter<MilestoneValue>({
     ...milestone,
     input: word((text) => MILESTONE_WORDS[text.toLowerCase()] ?? [text]),
-    negated: word((text) => MILESTONE_WORDS[text.toLowerCase()] ?? [text]),
+    // Boards leave out several.
+    negated: words((texts) =>
+      texts.length === 1 ? (MILESTONE_WORDS[String(texts[0]).toLowerCase()] ?? texts) : texts,
+    ),
     arguments: { milestoneTitle: takes(arg.string, listOf<string>) },
     negatedArguments: { milestoneTitle: takes(arg.string, listOf<string>) },
   }),

@@ -25,6 +25,7 @@ import {
   somebody,
   states,
   word,
+  words,
 } from "./filters.ts";
 
 /** The types of work items that GitLab knows: those of issues are {@link ISSUE_TYPES}. */
@@ -63,11 +64,15 @@ export const NEGATED_ITERATION = enumeration<IterationValue>(
 const ITERATION_IDS = arg.listWithNulls(arg.id);
 
 /** An iteration by its id, or by a word, ignoring case. */
-const iterationId = () =>
-  word((text): IterationValue | typeof param.REFUSED => {
-    if (/^\d{1,15}$/.test(text)) return text === "0" ? "none" : [Number(text)];
-    return text.toLowerCase() === "current" ? "current" : (noneOrAny(text) ?? param.REFUSED);
-  });
+function iterationOf(text: string): IterationValue | typeof param.REFUSED {
+  if (/^\d{1,15}$/.test(text)) return text === "0" ? "none" : [Number(text)];
+  return text.toLowerCase() === "current" ? "current" : (noneOrAny(text) ?? param.REFUSED);
+}
+/** Several by their ids, or {@link iterationOf} one. */
+const iterationsOf = (texts: readonly string[]): IterationValue | typeof param.REFUSED => {
+  if (texts.length === 1) return iterationOf(String(texts[0]));
+  return texts.every((text) => /^\d{1,15}$/.test(text)) ? texts.map(Number) : param.REFUSED;
+};
 /** Ids of iterations, which boards send as numbers. */
 const iterationIds = (sent: readonly unknown[]) =>
   sent.map((id) => recordId(String(id), "Iteration"));
@@ -117,6 +122,9 @@ const nowhere = () =>
     input: param.unlessBlank(param.anyText()),
     condition: (text) => (text.toLowerCase() === "none" ? EVERY : NO),
   });
+
+/** The id of an epic, which boards send as a number. */
+const epicIn = (sent: unknown) => recordId(String(sent), "Epic");
 
 /** A query for the id of an epic, if the caller may read it. */
 function readableEpic(id: number, { level: _, ...viewer }: Viewer): Condition {
@@ -323,6 +331,14 @@ export const ISSUE_FILTERS = {
   }),
   epic_id: filter<Somebody>({
     input: somebody(),
+    arguments: {
+      epicId: takes(
+        arg.about("The id of an epic, `None` or `Any`.", arg.string),
+        (sent) => noneOrAny(String(sent)) ?? epicIn(sent),
+      ),
+      epicWildcardId: takes(arg.choice(noneOrAnyNamed("EpicWildcardId")), noneOrAny),
+    },
+    negatedArguments: { epicId: takes(arg.string, epicIn) },
     condition: (epic, { viewer }) => {
       if (typeof epic === "number") {
         const { sql, values } = readableEpic(epic, viewer);
@@ -345,8 +361,9 @@ export const ISSUE_FILTERS = {
   }),
   health_status: nowhere(),
   iteration_id: filter<IterationValue>({
-    input: iterationId(),
-    negated: iterationId(),
+    input: word(iterationOf),
+    // Boards leave out several.
+    negated: words(iterationsOf),
     arguments: {
       iterationId: takes(ITERATION_IDS, iterationIds),
       iterationWildcardId: takes(arg.choice(ITERATION_WILDCARD)),

@@ -11,8 +11,11 @@ export const ITERATION_REFERENCES: readonly Part[] = [
   ["resource_iteration_events", "iteration_id", "id"],
 ];
 
+/** What an iteration has, and is deleted with it. */
+export const ITERATION_PARTS: readonly Part[] = [["board_lists", "iteration_id", "id"]];
+
 /**
- * Deletes iterations: at once if few issues are in them. Otherwise nobody sees them any more, and a worker takes the issues
+ * Deletes iterations, and the lists of boards for them: at once if few issues are in them. Otherwise nobody sees them any more, and a worker takes the issues
  * out.
  *
  * @param take takes the issues out of one
@@ -25,7 +28,7 @@ export async function remove(
 ): Promise<void> {
   if (ids.length === 0) return;
   const these = placeholders(ids);
-  if (await areFew(db, ITERATION_REFERENCES, these, MOST_AT_ONCE)) {
+  if (await areFew(db, [...ITERATION_REFERENCES, ...ITERATION_PARTS], these, MOST_AT_ONCE)) {
     for (const id of ids) await take(id);
     await db.run(`delete from iterations where id in (${these.sql})`, these.values);
     return;
@@ -34,6 +37,7 @@ export async function remove(
     `update iterations set removed = 1, ended = 1, cadence_id = null where id in (${these.sql})`,
     these.values,
   );
+  await db.run(`delete from board_lists where iteration_id in (${these.sql})`, these.values);
   for (const iteration of ids) await removeLater(db, { iteration }, now);
 }
 
@@ -44,5 +48,7 @@ export async function removeIteration(
   signal?: AbortSignal,
 ): Promise<void> {
   for (const part of ITERATION_REFERENCES) await handPart(store, part, [id], null, { signal });
-  await removePart(store, ["iterations", "id", "id"], placeholders([id]), signal);
+  for (const part of [...ITERATION_PARTS, ["iterations", "id", "id"] as const]) {
+    await removePart(store, part, placeholders([id]), signal);
+  }
 }

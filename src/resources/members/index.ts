@@ -65,7 +65,7 @@ async function add(
   const user = await (typeof wanted === "number"
     ? users.find(db, wanted)
     : users.findByUsername(db, wanted));
-  if (!user || user.state === "ghost") throw notFound("User");
+  if (!user || !users.isAccount(user)) throw notFound("User");
   return addMember(change, user.id, membership);
 }
 

@@ -103,7 +103,7 @@ async function invite(
 /** The user that an id in a list names. */
 async function userNamed(db: Reader, text: string): Promise<users.User | undefined> {
   const found = /^\d{1,15}$/.test(text) ? await users.find(db, Number(text)) : undefined;
-  return found?.state === "ghost" ? undefined : found;
+  return found && users.isAccount(found) ? found : undefined;
 }
 
 function routesOf(kind: SourceKind): Route[] {

@@ -105,4 +105,11 @@ alter table member_invitations add column digest $text;
 create unique index member_invitations_by_digest on member_invitations (digest);
 `,
   },
+  {
+    id: "20270204-03-access-requests-in-order",
+    sql: `
+create index access_requests_of_namespace_in_order on access_requests (namespace_id, id) where namespace_id is not null;
+create index access_requests_of_project_in_order on access_requests (project_id, id) where project_id is not null;
+`,
+  },
 ];

@@ -16,10 +16,11 @@ export const MILESTONE_REFERENCES: readonly Part[] = [
 /** What a milestone is in, and is taken out of. */
 export const MILESTONE_PARTS: readonly Part[] = [
   ["release_milestones", "milestone_id", "release_id"],
+  ["board_lists", "milestone_id", "id"],
 ];
 
 /**
- * Deletes a milestone, also from the boards limited to it: at once if few issues and merge requests have it. Otherwise
+ * Deletes a milestone, also from the boards limited to it, and the lists for it: at once if few issues and merge requests have it. Otherwise
  * nobody sees it any more, its title is free, and a worker takes it from them.
  *
  * @param take takes it from those few
@@ -37,6 +38,7 @@ export async function remove(
     return;
   }
   await db.run("update boards set milestone_id = null where milestone_id = ?", [milestoneId]);
+  await db.run("delete from board_lists where milestone_id = ?", [milestoneId]);
   // Titles are trimmed and not empty.
   await db.run("update milestones set removed = 1, title = ? where id = ?", [
     ` ${milestoneId}`,

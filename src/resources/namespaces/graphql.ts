@@ -54,6 +54,13 @@ const CLASSES = {
   project: "Namespaces::ProjectNamespace",
 };
 
+/** The id of a namespace, as an argument. */
+export const NAMESPACE_ID = arg.gid("Namespace", [
+  "Namespace",
+  "Group",
+  "Namespaces::UserNamespace",
+]);
+
 const read = <T>(type: string, of: (namespace: Namespace) => T) => property(type, of);
 
 /** The type of namespaces. */

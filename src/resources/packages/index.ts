@@ -1,7 +1,7 @@
 import { basename } from "node:path/posix";
 import { codeRole, type Source } from "../../core/access/source.ts";
 import { visiblePackages } from "../../core/access/visibility.ts";
-import { badRequest, notFound, unreadable } from "../../core/errors.ts";
+import { badRequest, notFound } from "../../core/errors.ts";
 import * as param from "../../core/input.ts";
 import { Json, type Resource, routes } from "../../core/resource.ts";
 import { all, belowGroup, when } from "../../store/conditions.ts";
@@ -10,6 +10,7 @@ import { limitOf } from "../plan-limits/limits.ts";
 import { requireUnprotected } from "../protection-rules/abilities.ts";
 import { downloadOf } from "./download.ts";
 import { groupPackage, packageFile, projectPackage, uploadedFile } from "./json.ts";
+import { requireNames } from "./names.ts";
 import * as packages from "./queries.ts";
 import { requireNewFile } from "./settings.ts";
 import { migrations } from "./table.ts";
@@ -49,19 +50,6 @@ const filter = {
 const one = { package_id: param.recordId() };
 const version = { package_name: param.anyText(), package_version: param.anyText() };
 const generic = { ...version, file_name: param.anyText() };
-
-/** Checks the name of a file of a generic package, whose parts become parts of its address. @throws ApiError 400 */
-function requireNames(given: { package_name: string; package_version: string; file_name: string }) {
-  const isName = (text: string) => /^[\w.+-]+$/.test(text) && !text.includes("..");
-  const isFileName = (text: string) =>
-    /^[\w.+~@/-]+$/.test(text) && text.split("/").every((part) => !/^\.*$/.test(part));
-  const wrong = [
-    isName(given.package_name) ? "" : "package_name",
-    isName(given.package_version) ? "" : "package_version",
-    isFileName(given.file_name) ? "" : "file_name",
-  ].filter((name) => name !== "");
-  if (wrong.length > 0) throw unreadable(wrong.map((name) => `${name} is invalid`).join(", "));
-}
 
 const versionOf = (input: { package_name: string; package_version: string }) => ({
   package_type: "generic" as const,

@@ -25,7 +25,7 @@ export const OWN = {
   pipeline_hierarchy_size: 1000,
   pypi_max_file_size: 3 * GIBIBYTE,
 } as const;
-type InForce = keyof typeof OWN;
+export type InForce = keyof typeof OWN;
 
 /** A limit that is in force; 0 for the server's own. */
 const inForce = (name: InForce, initial: number = OWN[name]) =>

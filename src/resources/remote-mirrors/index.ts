@@ -91,6 +91,15 @@ const mirrorRoutes = [
     handle: async (context) =>
       mirrors.row(context.db, context.presenter, (await findOne(context)).id),
   }),
+  get("/:mirror_id/public_key", {
+    summary: "Get the SSH key of a push mirror: there is none, since they sign in with a password",
+    role: "maintainer",
+    input: id,
+    handle: async (context) => {
+      await findOne(context);
+      throw notFound();
+    },
+  }),
   post("", {
     summary: "Have the pushes to a project pushed on to another repository",
     role: "maintainer",

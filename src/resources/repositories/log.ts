@@ -11,11 +11,14 @@ import type { Value } from "../../store/port.ts";
 import { commitRow, commitValues } from "./json.ts";
 import type { OpenRepository } from "./open.ts";
 
+/** What a log is read from: the repository of a project, or of its wiki. */
+type Logged = Pick<OpenRepository, "repository" | "budget" | "project">;
+
 /** How the commits of a page become rows. */
-type RowsOf = (opened: OpenRepository, numbers: readonly number[]) => Promise<Value[][]>;
+type RowsOf<Opened> = (opened: Opened, numbers: readonly number[]) => Promise<Value[][]>;
 
 /** The rows of commits, as many as are read at once. */
-export const commitRows: RowsOf = async (opened, numbers) => {
+export const commitRows: RowsOf<Logged> = async (opened, numbers) => {
   const rows: Value[][] = [];
   let characters = 0;
   for (const number of numbers) {
@@ -28,11 +31,11 @@ export const commitRows: RowsOf = async (opened, numbers) => {
 };
 
 /** A page of a log. @param rowsOf default: {@link commitRows} */
-export async function pageOfLog(
-  opened: OpenRepository,
+export async function pageOfLog<Opened extends Logged>(
+  opened: Opened,
   page: Page,
   query: LogQuery,
-  rowsOf: RowsOf = commitRows,
+  rowsOf: RowsOf<Opened> = commitRows,
 ): Promise<RowPage> {
   const log = logOf(opened.repository, query);
   const needed = Math.max(offsetOf(page) + page.size, page.limits.countedTotal) + 1;

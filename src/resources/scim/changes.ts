@@ -66,7 +66,7 @@ export async function addUser(change: ScimChange, given: Attributes): Promise<st
   await requireFree(db, source.id, attributes, 0);
   const uid = randomUUID();
   const known = await users.findByEmail(db, email);
-  if (known && (known.state === "ghost" || (await scim.isUser(db, source.id, known.id)))) {
+  if (known && (!users.isAccount(known) || (await scim.isUser(db, source.id, known.id)))) {
     throw taken("An e-mail address");
   }
   const userId = known?.id ?? (await createAccount(change, attributes, uid));

@@ -127,7 +127,7 @@ async function byAddress({ db, rules, told }: SigningIn): Promise<number | undef
   const { email, mayLinkByEmail } = told;
   if (!rules.autoLinkUser || !mayLinkByEmail || email === undefined) return undefined;
   const found = await users.findByEmail(db, email);
-  if (!found || found.admin === 1 || found.state === "ghost") return undefined;
+  if (!found || found.admin === 1 || !users.isAccount(found)) return undefined;
   if (await scim.isProvisioned(db, found.id)) return undefined;
   const isPerson = (await db.rows(NO_PERSON, [found.id, found.id])).length === 0;
   return isPerson ? found.id : undefined;

@@ -28,4 +28,8 @@ create unique index status_check_responses_of_request on status_check_responses 
 create index status_check_responses_by_hook on status_check_responses (hook_id);
 `,
   },
+  {
+    id: "20270204-04-status-checks-of-projects",
+    sql: "create index hooks_with_checks on hooks (project_id, id) where check_name is not null;",
+  },
 ];

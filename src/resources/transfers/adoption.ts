@@ -65,7 +65,7 @@ const BOARDS: Kind = {
 
 const LISTS: Kind = {
   labels: [{ table: "board_lists", of: "board_id", once: "unique" }],
-  milestones: [],
+  milestones: [{ table: "board_lists", of: "board_id", once: "unique" }],
 };
 
 const RELEASES: Kind = {
@@ -79,7 +79,9 @@ export const NAMINGS: Kind = {
     ...[ISSUES, MERGE_REQUESTS, BOARDS, LISTS].flatMap(({ labels: names }) => names),
     { table: "label_subscriptions", of: "user_id", once: "linked" },
   ],
-  milestones: [ISSUES, MERGE_REQUESTS, BOARDS, RELEASES].flatMap(({ milestones: names }) => names),
+  milestones: [ISSUES, MERGE_REQUESTS, BOARDS, LISTS, RELEASES].flatMap(
+    ({ milestones: names }) => names,
+  ),
 };
 
 /**
@@ -93,6 +95,11 @@ export async function adopt(db: Database, place: Heir, now: number): Promise<boo
   const boards = ofPlace("boards", place);
   await adoptOf(db, place, BOARDS, boards, now);
   await adoptOf(db, place, LISTS, boards, now);
+  const strange = outOfReach(place);
+  await db.run(`delete from board_lists where board_id in (${boards.sql}) and ${strange.sql}`, [
+    ...boards.values,
+    ...strange.values,
+  ]);
   if (place.column === "namespace_id") return true;
   await adoptOf(db, place, RELEASES, ofPlace("releases", place), now);
   const parts = ["issues", "merge_requests"].map((table) => [table, "project_id", "id"] as const);
@@ -201,18 +208,24 @@ async function adoptOf(
   }
 }
 
+/** The condition that something is of an iteration that a place has not, and no group above it. */
+function outOfReach({ namespaceId }: Heir): Condition {
+  const { sql, values } = aboveNamespace("namespace_id", namespaceId);
+  const above = `select id from iterations where ${sql}`;
+  return { sql: `iteration_id is not null and iteration_id not in (${above})`, values };
+}
+
 /** Takes issues of a project out of iterations of groups that it is no longer below: those stay where they are. */
 async function leaveIterations(
   db: Database,
-  { namespaceId }: Heir,
+  place: Heir,
   { sql, values }: Condition,
 ): Promise<void> {
-  const above = aboveNamespace("namespace_id", namespaceId);
-  await db.run(
-    `update issues set iteration_id = null where id in (${sql}) and iteration_id is not null
-     and iteration_id not in (select id from iterations where ${above.sql})`,
-    [...values, ...above.values],
-  );
+  const strange = outOfReach(place);
+  await db.run(`update issues set iteration_id = null where id in (${sql}) and ${strange.sql}`, [
+    ...values,
+    ...strange.values,
+  ]);
 }
 
 /** The labels that records have and that belong to groups which the group or project is not below. */

@@ -61,7 +61,7 @@ export async function changeUser(
   db: Database,
   by: audit.Actor,
   found: users.User,
-  { email, name, username, admin }: param.Input<typeof userInput>,
+  { email, name, username, admin }: Partial<param.Input<typeof userInput>>,
   now: number,
 ): Promise<void> {
   await requireFree(db, { email, username }, found);

@@ -36,6 +36,7 @@ const STATE = enumeration("UserState", "Whether an account can be used.", [...US
 const TYPE = enumeration("UserType", "What kind of account it is.", [
   "HUMAN",
   "GHOST",
+  "PLACEHOLDER",
   "PROJECT_BOT",
   "SERVICE_ACCOUNT",
 ]);
@@ -56,7 +57,7 @@ const preferences = valueType("UserPreferences", "How a user wants to see things
   extensionsMarketplaceOptInStatus: required(property("String", () => "DISABLED")),
 });
 
-const TYPE_OF = `case when u.state = 'ghost' then 'GHOST'
+const TYPE_OF = `case when u.state = 'ghost' then 'GHOST' when u.state = 'placeholder' then 'PLACEHOLDER'
   when exists (select 1 from resource_bots rb where rb.user_id = u.id) then 'PROJECT_BOT'
   when exists (select 1 from service_accounts sa where sa.user_id = u.id) then 'SERVICE_ACCOUNT' else 'HUMAN' end`;
 
@@ -175,7 +176,7 @@ export const graphqlModule: GraphqlModule = {
           if (groupId !== undefined) await requireGroup(db, groupId, viewer);
           return {
             where: all([
-              when("u.state <> 'ghost'"),
+              when("u.state not in ('ghost', 'placeholder')"),
               when(NOT_DELETED_USER),
               among(
                 "u.id",

@@ -11,7 +11,7 @@ export const userFields = (alias: string) => ({
   name: field.text(`${alias}.name`),
   username: field.text(`${alias}.username`),
   state: field.text(
-    `case ${alias}.state when 'ghost' then 'active' when 'removed' then 'active' else ${alias}.state end`,
+    `case ${alias}.state when 'ghost' then 'active' when 'placeholder' then 'active' when 'removed' then 'active' else ${alias}.state end`,
   ),
   avatar_url: avatarUrl(alias),
   web_url: field.url(`${alias}.username`, (username) => `/${username}`),

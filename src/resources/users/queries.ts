@@ -28,8 +28,11 @@ export interface User {
   username: string;
   name: string;
   email: string;
-  /** `"ghost"`: the placeholder that owns deleted users' contributions. Nobody signs in as it; it is shown as active. `"removed"`: nobody sees them any more, and a worker removes them. */
-  state: UserState | "ghost" | "removed";
+  /**
+   * `"ghost"`: the user that owns deleted users' contributions; `"placeholder"`: one that stands for somebody who did what was
+   * imported. Nobody signs in as these; they are shown as active. `"removed"`: nobody sees them any more, and a worker removes them.
+   */
+  state: UserState | "ghost" | "placeholder" | "removed";
   admin: number;
   can_create_group: number;
   projects_limit: number;
@@ -37,6 +40,13 @@ export interface User {
   /** Whether how much they do where others see nothing is counted for everybody. */
   include_private_contributions: number;
   updated_at: number;
+}
+
+/** Whether a user is a person: no ghost or placeholder, and neither of an access token nor a service account. */
+export async function isPerson(db: Reader, user: Pick<User, "id" | "state">): Promise<boolean> {
+  if (!isAccount(user)) return false;
+  const [bot] = await db.rows(`select 1 from (${BOTS}) b where b.user_id = ?`, [user.id]);
+  return bot === undefined;
 }
 
 /** The values of a new user; the password is already hashed. */
@@ -92,7 +102,12 @@ export interface UserFilter {
 }
 
 /** A query for the ids of users that no person is. */
-const BOTS = "select user_id from resource_bots union all select user_id from service_accounts";
+const BOTS = `select user_id from resource_bots union all select user_id from service_accounts
+  union all select id from users where state = 'placeholder'`;
+
+/** Whether a user is an account: neither the ghost nor a placeholder, who have none. */
+export const isAccount = ({ state }: Pick<User, "state">): boolean =>
+  state !== "ghost" && state !== "placeholder";
 
 const BELOW = (group: string) => `exists (select 1 from namespace_ancestors a
   join projects p on p.namespace_id = a.namespace_id where a.ancestor_id = ${group})`;
@@ -307,7 +322,17 @@ export async function idsByAddresses(
 export async function idByAddress(db: Reader, email: string): Promise<number | undefined> {
   const [found] = await db.rows(
     `select u.id from (${CONFIRMED_ADDRESSES}) a join users u on u.id = a.user_id and ${NOT_DELETED_USER}
-     where a.email = lower(?) and u.state <> 'ghost'`,
+     where a.email = lower(?) and u.state not in ('ghost', 'placeholder')`,
+    [email],
+  );
+  return found?.[0] as number | undefined;
+}
+
+/** The id of the user whose profile shows an address, ignoring case, or `undefined`. */
+export async function idByPublicEmail(db: Reader, email: string): Promise<number | undefined> {
+  const [found] = await db.rows(
+    `select u.id from users u where u.public_email is not null and lower(u.public_email) = lower(?)
+       and ${NOT_DELETED_USER} order by u.id limit 1`,
     [email],
   );
   return found?.[0] as number | undefined;
@@ -361,7 +386,9 @@ export async function exist(db: Reader): Promise<boolean> {
   return (await db.rows("select 1 from users limit 1")).length > 0;
 }
 
-/** All users except the ghost, in the order they were created. */
+/** All users except the ghost and placeholders, in the order they were created. */
 export function listAll(db: Reader): Awaitable<User[]> {
-  return db.all<User>(`${USER} where state <> 'ghost' and ${NOT_DELETED_USER} order by id`);
+  return db.all<User>(
+    `${USER} where state not in ('ghost', 'placeholder') and ${NOT_DELETED_USER} order by id`,
+  );
 }

@@ -26,7 +26,7 @@ export const CONTRIBUTIONS: readonly Part[] = [
 ];
 
 /** Projects' snippets go to the ghost user, others are deleted. */
-const SNIPPETS: Part = ["snippets", "author_id", "id"];
+export const SNIPPETS: Part = ["snippets", "author_id", "id"];
 
 /** What else a user has, and is deleted with them. */
 export const USER_PARTS: readonly Part[] = [
@@ -49,6 +49,7 @@ export const USER_PARTS: readonly Part[] = [
   ["label_subscriptions", "user_id", "label_id"],
   ["wiki_page_subscriptions", "user_id", "page_id"],
   ["collapsed_board_lists", "user_id", "list_id"],
+  ["board_lists", "assignee_id", "id"],
   ["notification_settings", "user_id", "id"],
   ["members", "user_id", "id"],
   ["access_requests", "user_id", "id"],
@@ -57,6 +58,7 @@ export const USER_PARTS: readonly Part[] = [
   ["avatars", "user_id", "id"],
   ["user_emails", "user_id", "id"],
   ["user_statuses", "user_id", "user_id"],
+  ["user_preferences", "user_id", "id"],
   ["resource_bots", "user_id", "user_id"],
   ["service_accounts", "user_id", "user_id"],
   ["scim_users", "user_id", "id"],
@@ -102,6 +104,9 @@ export const USER_REFERENCES: readonly Part[] = [
   ["pull_mirrors", "user_id", "id"],
   ["wiki_attachments", "author_id", "id"],
   ["wiki_page_versions", "author_id", "id"],
+  ["import_source_users", "placeholder_user_id", "id"],
+  ["import_source_users", "reassign_to_user_id", "id"],
+  ["import_source_users", "reassigned_by_user_id", "id"],
 ];
 
 /** What is deleted or changed in ways of its own. */
@@ -206,13 +211,13 @@ async function unstar(db: Database, userId: number, most: number): Promise<numbe
 }
 
 /**
- * Hands at most so many awards to the ghost user, and returns how many. Each user can award an emoji only once, so those
- * that the ghost user has already awarded are deleted.
+ * Hands at most so many awards of a user to another one, and returns how many. Each user can award an emoji only once, so those
+ * that the other has already awarded are deleted.
  */
-async function handAwards(
+export async function handAwards(
   db: Database,
   userId: number,
-  ghost: number,
+  to: number,
   most: number,
 ): Promise<number> {
   const given = "select id from award_emoji where user_id = ? order by id limit ?";
@@ -222,16 +227,16 @@ async function handAwards(
        where g.${column} = award_emoji.${column} and g.name = award_emoji.name and g.user_id = ?)`,
   );
   const [last] = await db.rows(`select max(id) from (${given}) as given`, [userId, most]);
-  const [to] = last as [number | null];
-  if (to === null) return 0;
+  const [until] = last as [number | null];
+  if (until === null) return 0;
   const deleted = await db.run(
     `delete from award_emoji where user_id = ? and id <= ? and (${doubled.join(" or ")})`,
-    [userId, to, ...targets.map(() => ghost)],
+    [userId, until, ...targets.map(() => to)],
   );
   const handed = await db.run("update award_emoji set user_id = ? where user_id = ? and id <= ?", [
-    ghost,
-    userId,
     to,
+    userId,
+    until,
   ]);
   return deleted + handed;
 }
@@ -239,10 +244,11 @@ async function handAwards(
 /** Projects that lose a star within the request; others lose it right after it. */
 const UNSTARRED_AT_ONCE = 200;
 
-const GHOST_NAME = "Ghost User";
+/** What the ghost user is called, as in GitLab. */
+export const GHOST_NAME = "Ghost User";
 
 /** The ghost user's id. The ghost is created when the first user is deleted. */
-async function findOrCreateGhost(db: Database, now: number): Promise<number> {
+export async function findOrCreateGhost(db: Database, now: number): Promise<number> {
   const [found] = await db.rows("select id from users where state = 'ghost'");
   if (found) return found[0] as number;
   for (let number = 0; ; number += 1) {

@@ -12,10 +12,10 @@ export async function requireUser(db: Reader, userId: number): Promise<users.Use
   return found;
 }
 
-/** A user whose account is to be changed. As in GitLab, the ghost user cannot be. @throws ApiError 404, 403 */
+/** A user whose account is to be changed. As in GitLab, the ghost user and placeholders cannot be. @throws ApiError 404, 403 */
 export async function requireChangeable(db: Reader, userId: number): Promise<users.User> {
   const found = await requireUser(db, userId);
-  if (found.state === "ghost") throw forbidden();
+  if (!users.isAccount(found)) throw forbidden();
   return found;
 }
 

@@ -22,6 +22,7 @@ import {
 } from "../../graphql/declare.ts";
 import { all, among, when } from "../../store/conditions.ts";
 import type { Reader, Value } from "../../store/port.ts";
+import { NAMESPACE_ID } from "../namespaces/graphql.ts";
 import { FILTER } from "../notes/graphql.ts";
 import { subscribePage, wikiResource } from "./index.ts";
 import { FORMATS, type Format } from "./rules.ts";
@@ -93,7 +94,6 @@ const CREATE = routeOf(wikiResource, "POST /projects/:id/wikis");
 const CHANGE = routeOf(wikiResource, "PUT /projects/:id/wikis/:slug*");
 const REMOVE = routeOf(wikiResource, "DELETE /projects/:id/wikis/:slug*");
 
-const NAMESPACES = ["Namespace", "Group", "Namespaces::UserNamespace"];
 const pageId = arg.gid("WikiPageMeta", ["WikiPage::Meta"]);
 
 interface Place {
@@ -131,10 +131,7 @@ export const graphqlModule: GraphqlModule = {
         args: {
           slug: arg.string,
           projectId: arg.gid("Project"),
-          namespaceId: arg.about(
-            "Pages of groups are in the REST API only.",
-            arg.gid("Namespace", NAMESPACES),
-          ),
+          namespaceId: arg.about("Pages of groups are in the REST API only.", NAMESPACE_ID),
         },
         query: ({ slug, projectId }) => ({
           where: when("w.slug = ? and w.project_id = ?", slug, projectId) ?? NONE,

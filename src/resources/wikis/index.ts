@@ -1,7 +1,7 @@
 import { randomBytes } from "node:crypto";
 import type { Caller } from "../../core/access/caller.ts";
 import { findSource, type Source } from "../../core/access/source.ts";
-import { invalid, notFound } from "../../core/errors.ts";
+import { type ApiError, invalid, notFound } from "../../core/errors.ts";
 import * as field from "../../core/field.ts";
 import { attachmentName, markdownOf } from "../../core/http/attachments.ts";
 import { uploadHeaders } from "../../core/http/file-reply.ts";
@@ -55,9 +55,11 @@ const slug = { slug: param.anyText() };
 const content = param.text({ max: param.LONG_TEXT });
 const format = param.optional(param.choice(FORMATS));
 
-const noSuchPage = () => notFound("Wiki Page");
+/** 404 for a page that a wiki does not have. */
+export const noSuchPage = (): ApiError => notFound("Wiki Page");
 
-type Preparing = PrepareContext<Caller | undefined> & { source: Source };
+/** What a route of a wiki prepares with. */
+export type Preparing = PrepareContext<Caller | undefined> & { source: Source };
 
 /** The wiki of a request that changes it, its pages, and who changes it. */
 async function openToChange(preparing: Preparing) {
@@ -69,7 +71,7 @@ async function openToChange(preparing: Preparing) {
 }
 
 /** A page's file, and the wiki it is in. @throws ApiError 404 if there is none */
-async function openPage(preparing: Preparing, slug: string) {
+export async function openPage(preparing: Preparing, slug: string) {
   const opened = await openToChange(preparing);
   const page = await opened.pages.find(slug);
   if (!page) throw noSuchPage();
@@ -77,7 +79,7 @@ async function openPage(preparing: Preparing, slug: string) {
 }
 
 /** A commit of a wiki's default branch, by its name or the beginning of it; `undefined` if there is none. */
-function commitNamed(repository: Repository, tip: string, name: string): number | undefined {
+export function commitNamed(repository: Repository, tip: string, name: string): number | undefined {
   if (!/^[\da-f]{4,40}$/i.test(name)) return undefined;
   const { graph } = repository;
   const found = graph.withPrefix(name.toLowerCase(), 2);
@@ -185,13 +187,17 @@ export const subscribePage = routes({
   },
 });
 
+/** Declares routes of the wikis of projects, or of groups. */
+export function wikiRoutes(kind: Source["kind"]) {
+  const shared = { path: "/wikis", features: ["wiki"] } as const;
+  return kind === "project"
+    ? routes({ ...shared, source: kind })
+    : routes({ ...shared, source: kind, isHome: true });
+}
+
 /** The routes of the wikis of projects, or of groups. */
 function routesOf(kind: Source["kind"]): Route[] {
-  const shared = { path: "/wikis", features: ["wiki"] } as const;
-  const { del, get, list, post, put } =
-    kind === "project"
-      ? routes({ ...shared, source: kind })
-      : routes({ ...shared, source: kind, isHome: true });
+  const { del, get, list, post, put } = wikiRoutes(kind);
   return [
     list("", {
       summary: `List the wiki pages of a ${kind} by title`,

@@ -1,5 +1,10 @@
 import { homeOf } from "../../core/access/source.ts";
-import { visibleHomes, visibleIssues, visiblePlaces } from "../../core/access/visibility.ts";
+import {
+  type Viewer,
+  visibleHomes,
+  visibleIssues,
+  visiblePlaces,
+} from "../../core/access/visibility.ts";
 import * as field from "../../core/field.ts";
 import {
   type Args,
@@ -172,11 +177,10 @@ const BY_POSITION = [{ sql: "h.position" }, { sql: "i.id" }];
 const PARENT = `(select h.parent_id from work_item_parents h join issues e on e.id = h.parent_id
   where h.issue_id = i.id and e.issue_type = 'epic')`;
 
-const epic = rowType("Epic", {
-  about: "An epic of a group, as older documents know it.",
+const shown = {
   from: ISSUES.from,
   key: "i.id",
-  visible: (viewer) => all([visibleHomes(viewer), visibleIssues(viewer), when(IS_EPIC)]),
+  visible: (viewer: Viewer) => all([visibleHomes(viewer), visibleIssues(viewer), when(IS_EPIC)]),
   implements: ["Awardable", "Todoable"],
   fields: {
     ...fieldsOf(
@@ -231,6 +235,29 @@ const epic = rowType("Epic", {
         },
       ),
     ),
+  },
+};
+
+const epic = rowType("Epic", {
+  about: "An epic of a group, as older documents know it.",
+  ...shown,
+});
+
+const preferences = valueType(
+  "BoardEpicUserPreferences",
+  "How somebody looks at an epic on a board.",
+  {
+    collapsed: required(property("Boolean")),
+  },
+);
+
+const boardEpic = rowType("BoardEpic", {
+  about: "An epic on a board, with the issues there that are below it.",
+  ...shown,
+  fields: {
+    ...shown.fields,
+    // Nobody collapses one: that is not stored.
+    userPreferences: { ...constant("BoardEpicUserPreferences", null), declares: preferences },
   },
 });
 
@@ -303,7 +330,7 @@ const storedAt = async (db: Reader, { groupPath, iid }: Values<typeof place>) =>
 
 /** Epics, as older documents know them. */
 export const epicModule = {
-  types: [epic, epicIssue],
+  types: [epic, boardEpic, epicIssue],
   extend: {
     Issue: { epic: one("Epic", PARENT), hasEpic: hasParent },
     Group: {

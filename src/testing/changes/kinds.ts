@@ -163,7 +163,7 @@ export const kinds: readonly Kind[] = [
     find: `select x.id as key, x.username as name, (select 1 from resource_bots b where b.user_id = x.id) as bot
       from users x`,
     key: "x.id",
-    where: "x.state <> 'ghost'",
+    where: "x.state not in ('ghost', 'placeholder')",
     path: ({ name }) => String(name),
     api: ({ key }) => `/users/${key}`,
     follows: ({ bot }) => bot === 1,
@@ -589,13 +589,16 @@ export const kinds: readonly Kind[] = [
   {
     type: "board list",
     rows: { board_lists: "id" },
-    find: `select x.id as key, x.list_type as kind, b.id as board, b.name as board_name, l.name as label, ${OWNER_COLUMNS.replaceAll("x.", "b.")}
+    find: `select x.id as key, x.list_type as kind, b.id as board, b.name as board_name,
+      coalesce(l.name, m.title, u.username, it.title) as subject, ${OWNER_COLUMNS.replaceAll("x.", "b.")}
       from board_lists x join boards b on b.id = x.board_id left join labels l on l.id = x.label_id
+      left join milestones m on m.id = x.milestone_id left join users u on u.id = x.assignee_id
+      left join iterations it on it.id = x.iteration_id
       ${OWNER.replaceAll("x.", "b.")}`,
     key: "x.id",
-    where: `x.list_type = 'label' and coalesce(p.visibility, 0) <> ${OF_HOMES}`,
-    path: ({ place: where, board_name: board, label, kind }) =>
-      `${where} (board ${board}, list ${label ?? kind})`,
+    where: `x.position is not null and coalesce(p.visibility, 0) <> ${OF_HOMES}`,
+    path: ({ place: where, board_name: board, subject, kind }) =>
+      `${where} (board ${board}, list ${subject ?? kind})`,
     within: ({ place: where, board_name: board }) => `${where} (board ${board})`,
     api: (found) => `${ofOwner(found)}/boards/${found["board"]}/lists/${found["key"]}`,
   },
@@ -1280,5 +1283,6 @@ export const INTERNAL: Readonly<Record<string, string>> = {
   wiki_blob_pieces: "files of wikis",
   wiki_blobs: "files of wikis",
   wiki_page_versions: "earlier versions of wikis' pages",
+  user_preferences: "how pages look",
   user_agents: "with which program a record was created",
 };

@@ -38,12 +38,14 @@ export interface Shown {
   readonly served: Served;
   readonly others: readonly Served[];
   readonly changes: Changes;
+  /** What was created, as a seed. */
+  readonly seed: object;
   readonly mails: readonly TestMail[];
   readonly hooks: readonly TestHookCall[];
 }
 
 /** The window of a test server: what it was asked and what came of it. */
-export function windowPage({ served, others, changes, mails, hooks }: Shown): Reply {
+export function windowPage({ served, others, changes, seed, mails, hooks }: Shown): Reply {
   const { world, url } = served;
   const { clock, tokens, version, requests } = world;
   const body = html`<!doctype html>
@@ -67,7 +69,7 @@ export function windowPage({ served, others, changes, mails, hooks }: Shown): Re
 </div>
 <div id="live">
 ${others.length > 0 && worldsOf(others)}
-${changesSection(changes)}
+${changesSection(changes, seed)}
 ${requestsSection(requests, tokens, url)}
 ${listSection("Mails", "mail", mails, mailOf)}
 ${listSection("Calls of webhooks", "hook", hooks, hookOf)}
@@ -100,7 +102,7 @@ function worldsOf(others: readonly Served[]): Html {
   return html`<section aria-labelledby="worlds"><h2 id="worlds">Other worlds</h2><ul>${links}</ul></section>`;
 }
 
-function changesSection(changes: Changes): Html {
+function changesSection(changes: Changes, seed: object): Html {
   const { created, updated, deleted } = changes;
   const recordOf = (verb: string) => (one: ChangedRecord, index: number) =>
     html`<details id="${verb}-${index}"><summary><code>${one.path}</code> <span>${one.type} ${verb}</span></summary>
@@ -122,6 +124,10 @@ ${
   total > 0 &&
   html`<details id="expectation"><summary>All of it as an expectation</summary>
 ${copied("expectation-text", "Copy for POST changes/expect", expected)}</details>`
+}${
+  Object.keys(seed).length > 0 &&
+  html`<details id="as-seed"><summary>What was created as a seed</summary>
+${copied("as-seed-text", "Copy as a seed", JSON.stringify(seed, null, 2))}</details>`
 }</section>`;
 }
 

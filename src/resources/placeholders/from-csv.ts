@@ -1,0 +1,124 @@
+import { CsvError, csvLine, csvRows } from "../../core/csv.ts";
+import { ApiError } from "../../core/errors.ts";
+import type { Claims } from "../../jobs/mails.ts";
+import type { Reader } from "../../store/port.ts";
+import * as users from "../users/queries.ts";
+import { propose, type Reassigning } from "./changes.ts";
+import * as sourceUsers from "./queries.ts";
+
+/** The limits of a file, as in GitLab. */
+export const MOST_BYTES = 10 * 1024 * 1024;
+const MOST = { rows: 50_000, columns: 20 };
+
+const HEAD = [
+  ...["Source host", "Import type", "Source user identifier", "Source user name"],
+  ...["Source username", "GitLab username", "GitLab public email"],
+];
+/** The columns without which nobody knows who is whom. */
+const NEEDED = [
+  ...["source_host", "import_type", "source_user_identifier"],
+  ...["gitlab_username", "gitlab_public_email"],
+];
+
+const wrong = (problem: string) =>
+  new ApiError(422, {
+    message: `The following errors are preventing the sheet from being processed: ${problem}`,
+  });
+
+/** The placeholders of a group that are nobody yet, as a file in which it can be written who they are. */
+export function written(found: readonly sourceUsers.SourceUser[]): string {
+  return [HEAD, ...found.map(cellsOf)].map(csvLine).join("");
+}
+
+const cellsOf = (one: sourceUsers.SourceUser) => [
+  ...[one.source_hostname, one.import_type, one.source_user_identifier],
+  ...[one.source_name, one.source_username].map((text) => text.replace(/\s+/g, " ")),
+  ...["", ""],
+];
+
+/** Who is whom, by a file. */
+interface Claim {
+  readonly origin: sourceUsers.Origin;
+  readonly identifier: string;
+  readonly username: string;
+  readonly email: string;
+}
+
+/**
+ * Reads who is whom.
+ *
+ * @returns it, and in how many rows nobody is said
+ * @throws ApiError 422 for a text that is no such file, or says twice that somebody is one user
+ */
+export function read(text: string, namespaceId: number): { claims: Claim[]; skipped: number } {
+  const { names, rows } = rowsIn(text);
+  if (!NEEDED.every((name) => names.includes(name))) {
+    throw wrong("The provided CSV was not correctly formatted.");
+  }
+  const claims: Claim[] = [];
+  const said = new Set<string>();
+  for (const row of rows) {
+    const cell = (name: string) => row[name] ?? "";
+    const origin = { namespaceId, importType: cell("import_type"), hostname: cell("source_host") };
+    const [username, email] = [cell("gitlab_username"), cell("gitlab_public_email")];
+    for (const [kind, name] of [
+      ["username", username],
+      ["email", email],
+    ] as const) {
+      const key = JSON.stringify([origin, kind, name.toLowerCase()]);
+      if (name !== "" && said.has(key)) {
+        throw wrong("The provided spreadsheet contains duplicate email addresses or usernames.");
+      }
+      said.add(key);
+    }
+    if (username === "" && email === "") continue;
+    claims.push({ origin, identifier: cell("source_user_identifier"), username, email });
+  }
+  return { claims, skipped: rows.length - claims.length };
+}
+
+function rowsIn(text: string) {
+  try {
+    return csvRows(text, MOST);
+  } catch (error) {
+    if (error instanceof CsvError) throw wrong(`The CSV file cannot be read: ${error.message}.`);
+    throw error;
+  }
+}
+
+/** Says who is whom, as far as that can be, and returns how often it could. @param anyAddress whether addresses count that are not shown */
+export async function apply(
+  change: Reassigning,
+  claims: readonly Claim[],
+  anyAddress: boolean,
+): Promise<Omit<Claims, "skipped">> {
+  const { db } = change;
+  let matched = 0;
+  for (const { origin, identifier, username, email } of claims) {
+    const found = (await sourceUsers.known(db, origin, [identifier])).get(identifier);
+    const user = found && (await userNamed(db, { username, email }, anyAddress));
+    if (!found || !user) continue;
+    try {
+      await propose(change, found, user);
+      matched += 1;
+    } catch (error) {
+      if (!(error instanceof ApiError)) throw error;
+    }
+  }
+  return { matched, failed: claims.length - matched };
+}
+
+/** The user with a name, with an address, or with both. */
+async function userNamed(
+  db: Reader,
+  { username, email }: Pick<Claim, "username" | "email">,
+  anyAddress: boolean,
+): Promise<users.User | undefined> {
+  const byName = username === "" ? undefined : await users.findByUsername(db, username);
+  if (email === "") return byName;
+  const id =
+    (anyAddress && (await users.idByAddress(db, email))) ||
+    (await users.idByPublicEmail(db, email));
+  const byAddress = id === undefined ? undefined : await users.find(db, id);
+  return username === "" || byName?.id === byAddress?.id ? byAddress : undefined;
+}

@@ -1,0 +1,59 @@
+import { ApiError } from "../../core/errors.ts";
+import { dispositionOf } from "../../core/http/file-reply.ts";
+import { file } from "../../core/http/upload.ts";
+import { Json, RawReply, type Resource, routes } from "../../core/resource.ts";
+import { bytesOf, readFile } from "../../files/read.ts";
+import { queueLetter } from "../../jobs/mails.ts";
+import * as users from "../users/queries.ts";
+import { reassigningOf } from "./actions.ts";
+import * as csv from "./from-csv.ts";
+import * as sourceUsers from "./queries.ts";
+import { migrations } from "./table.ts";
+
+const { get, post } = routes({ source: "group", path: "/placeholder_reassignments" });
+
+const PROCESSED = "The file is being processed and you will receive an email when completed.";
+
+/** Who is whom of the people whose work was imported into a group (docs/moving-in.md). */
+export const placeholderResource: Resource = {
+  name: "Placeholder reassignments",
+  migrations,
+  routes: [
+    get("", {
+      summary: "Download the placeholders of a group that are nobody yet, as a CSV file",
+      role: "owner",
+      answersWith: "text/csv",
+      handle: async ({ db, source, now }) => {
+        const name = `placeholder_reassignments_for_group_${source.id}_${Math.floor(now / 1000)}.csv`;
+        const headers = {
+          "content-type": "text/csv; charset=utf-8",
+          "content-disposition": dispositionOf("attachment", name),
+        };
+        const found = await sourceUsers.listReassignable(db, source.id);
+        return new RawReply(200, headers, csv.written(found));
+      },
+    }),
+    post("", {
+      summary: "Say who the placeholders of a group are, by a CSV file (multipart/form-data)",
+      role: "owner",
+      input: { file: file() },
+      upload: { part: "file", maxBytes: csv.MOST_BYTES },
+      examples: [{ message: PROCESSED }],
+      handle: async (context) => {
+        const { db, source, caller, input, now } = context;
+        if (!input.file.name.endsWith(".csv")) {
+          throw new ApiError(422, {
+            message: "You must upload a CSV file with a .csv file extension.",
+          });
+        }
+        const text = (await bytesOf(readFile(db, input.file))).toString("utf8");
+        const { claims, skipped } = csv.read(text, source.id);
+        const change = await reassigningOf(context);
+        const counted = { ...(await csv.apply(change, claims, caller.admin)), skipped };
+        const { email: to } = (await users.find(db, caller.id)) as users.User;
+        await queueLetter(db, { claims: source.id, to, ...counted, at: now }, now);
+        return new Json({ message: PROCESSED });
+      },
+    }),
+  ],
+};
