@@ -69,6 +69,7 @@ beforeAll(async () => {
   const masked = { key: "MASKED", value: "not-for-a-copy", masked: true };
   await there("POST /groups/acme%2Fg1/variables", masked);
   await writeCode();
+  await planWeek();
   served = await serve(source, { port: 0, grace: 100 });
   app = await target();
 });
@@ -108,6 +109,17 @@ async function writeCode() {
   await there(`POST ${at}/merge_requests/${iid}/discussions`, { body, position }, "developer");
 }
 
+/** Puts an issue into an iteration, and into another one. */
+async function planWeek() {
+  for (const { id } of await there("GET /groups/acme/iterations?search=week")) {
+    const input = `{ projectPath: "acme/site", iid: "1", iterationId: "gid://gitlab/Iteration/${id}" }`;
+    const query = `mutation { issueSetIteration(input: ${input}) { errors } }`;
+    expect((await there("POST /api/graphql", { query }, "owner")).data).toEqual({
+      issueSetIteration: { errors: [] },
+    });
+  }
+}
+
 interface Asking {
   as?: Person;
   to?: TestApp;
@@ -142,7 +154,7 @@ const LEFT_OUT = [
   ...["Custom attributes", "Dependencies", "Deploy keys", "Deploy tokens", "Deployments"],
   ...["Draft notes", "Epic boards", "Events", "Exports and imports"],
   ...["External status checks", "Feature flags", "Freeze periods", "Group access tokens"],
-  ...["Group and project access tokens", "Integrations", "Invitations", "Iterations"],
+  ...["Group and project access tokens", "Integrations", "Invitations"],
   ...["Job token scope", "Jobs", "Member roles", "Merge request dependencies"],
   ...["Merge trains", "Metric images", "Notification settings", "Packages", "Pipeline triggers"],
   ...["Pipelines", "Protected environments", "Protection rules", "Pull mirrors", "Push mirrors"],
@@ -165,7 +177,6 @@ const NOT_TAKEN = [
   /\/repository\/commits\/:sha\/(comments|discussions)/,
   /\/merge_requests\/:merge_request_iid\/approval_(rules|state)/,
   /^\/groups\/:id\/(protected_branches|approval_rules)/,
-  /resource_iteration_events/,
   // Files that no text refers to, and wiki's attachments of the time before wikis were repositories.
   /\/uploads(\/:upload_id)?$/,
   // Who is there: bots stay, and whoever imports owns the group. Members of groups elsewhere.
@@ -176,7 +187,7 @@ const NOT_TAKEN = [
 
 /** What is shown of what is not taken, such as rules of groups, or of a place: where something is in a list is seen there. */
 const OF_ELSEWHERE =
-  /(^|_)(id|url|links|pipeline)$|^(relative_position|suggested_approvers|approvers|has_approval_rules|iteration|project|projects|last_deployment|permissions|owner|status|shared_.*|forks_count|star_count|import_.*|runners_token|alert_status|active|custom_headers|url_variables|merge_when_pipeline_succeeds|detailed_merge_status|latest_build_.*|shared_with_groups|deploy_key_id|group_id|updated_at|created_at_of_key|next_run_at)$/;
+  /(^|_)(id|url|links|pipeline)$|^(relative_position|suggested_approvers|approvers|has_approval_rules|project|projects|last_deployment|permissions|owner|status|shared_.*|forks_count|star_count|import_.*|runners_token|alert_status|active|custom_headers|url_variables|merge_when_pipeline_succeeds|detailed_merge_status|latest_build_.*|shared_with_groups|deploy_key_id|group_id|updated_at|created_at_of_key|next_run_at)$/;
 
 /** What the same record is on both servers. */
 function comparable(value: unknown): unknown {
@@ -303,6 +314,24 @@ describe("a group that was imported", () => {
     expect(failures).toContainEqual(
       expect.objectContaining({ exception_message: "packages of the kind helm are not taken" }),
     );
+  });
+
+  it("has the cadences of its iterations", async () => {
+    const query = `{ group(fullPath: "acme") {
+      iterationCadences { nodes { title startDate durationInWeeks automatic active } }
+      iterations { nodes { iid title startDate dueDate iterationCadence { title } } } } }`;
+    const of = async ({ call }: TestApp) =>
+      (await call("POST /api/graphql", { as: "admin", json: { query } })).json.data;
+    const [first, second] = [await of(source), await of(app)];
+    expect(second).toEqual(first);
+    expect(second.group.iterationCadences.nodes[0].title).toBe("Weeks");
+    const { json } = await app.call(
+      "GET /projects/acme%2Fsite/issues/1/resource_iteration_events",
+      {
+        as: "admin",
+      },
+    );
+    expect(json.length).toBeGreaterThan(1);
   });
 
   it("keeps authors, files and who is in it", async () => {
