@@ -134,7 +134,7 @@ it("exports a project for a GitLab, with a bundle that Git takes", async () => {
     ...{ iid: expect.any(Number), notes: expect.any(Array), label_links: expect.any(Array) },
   });
   const again = await run([...to, "--file", "out.tar.gz"], at);
-  expect([again.code, again.stderr]).toEqual([2, expect.stringContaining("is there already")]);
+  expect([again.code, again.stderr]).toEqual([1, expect.stringContaining("is there already")]);
 });
 
 it("says what is wrong", async () => {
