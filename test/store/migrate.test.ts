@@ -409,6 +409,7 @@ const FROZEN: Record<string, string> = {
   "20270121-02-lfs-in-order": "4430aab9a33e2192cc2390569c58e6aa4d6a8a098d2906cc9434fc1bd0dedb0b",
   "20270115-01-jobs-by-name": "315ef2eb456c2442908e015e500a9d98dc0b5b4794cd43a1bad64cccaf7b4f5a",
   "20270115-02-waiting-bridges": "e62d626347ec761b18b2d9ae2572b1be9b27528cadb0c8b67f3554bb1ee48861",
+  "20270203-01-placeholders": "ffb89fdf6e2ceed7a57728fcb36375b29db9b622b4d608f01a1ef062a9e1febd",
 };
 
 const released = allResources.flatMap(({ migrations }) => migrations);
