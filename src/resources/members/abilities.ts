@@ -9,4 +9,5 @@ export const hasAsMuch = (source: Source, accessLevel: number): boolean =>
   source.level >= accessLevel;
 
 /** Whether the caller may give people an access level, or change members who have it: none above their own. */
-export const mayGrant = hasAsMuch;
+export const mayGrant = (source: Source, accessLevel: number): boolean =>
+  hasAsMuch(source, accessLevel);
