@@ -326,6 +326,7 @@ export const WITHOUT: Readonly<Record<string, string>> = {
   "GET /bulk_imports/:import_id/entities": OF_IMPORT,
   "GET /bulk_imports/:import_id/entities/:entity_id": OF_IMPORT,
   "GET /bulk_imports/:import_id/entities/:entity_id/failures": OF_IMPORT,
+  "POST /groups/:id/placeholder_reassignments": "Its file must name placeholders of the group.",
   "POST /bulk_imports/:import_id/cancel": OF_IMPORT,
   "POST /import/github": "GitHub must have the repository: docs/moving-in.md has an example.",
   "POST /import/github/cancel": "A repository of GitHub must be on its way here.",

@@ -93,6 +93,8 @@ const MEANINGS: Readonly<Record<string, string>> = {
     "the address of the other server, and a token of it that may read what is imported",
   "Imports from other servers/entities":
     "what is imported: `group_entity` or `project_entity`, its full path there, its path here and the full path of the group that it is put into; whether projects of groups, and members, are taken, too",
+  "Placeholder reassignments/file":
+    "the CSV file of `GET`, with a user name or an address of somebody here in its last columns",
   "Imports from other servers/sort": "by when they were begun. Default: `desc`",
   "Imports from other servers/status": "only those with this status",
   import_id: "the import, by id",
@@ -1024,6 +1026,10 @@ const MEANINGS: Readonly<Record<string, string>> = {
   pages_access_level:
     "who sees its site: everybody (`public`), whoever sees the project (`enabled`), its members or nobody",
   max_pages_size: "mebibytes that a site may have at most: 100 if it is null, any if it is 0",
+  allow_bypass_placeholder_confirmation:
+    "whether administrators say who placeholders are without asking them. Default: `false`",
+  allow_contribution_mapping_to_admins:
+    "whether placeholders may turn out to be administrators. Default: `false`",
   bulk_import_enabled: "whether users may import from other GitLab servers. Default: `false`",
   pages_domain_verification_enabled:
     "whether domains of sites must be verified; without, they are from the start",

@@ -67,6 +67,8 @@ export const TAGS: Readonly<Record<string, string>> = {
     'Operations of GraphQL: see [graphql.md](graphql.md). Errors are `{"errors": [{"message": …}]}`.',
   Groups: "Groups and subgroups.",
   "Imports from GitHub": "Repositories of GitHub, brought here (docs/moving-in.md).",
+  "Placeholder reassignments":
+    "Who is nobody here of those whose work was imported into a group, and who they turn out to be: see [moving in](../moving-in.md#who-is-who). As in GitLab, single ones are decided about in GraphQL.",
   "Imports from other servers":
     "Groups and projects of another GitLab server, brought here (docs/moving-in.md).",
   "Issue links": "Relations between issues.",

@@ -5,6 +5,7 @@ import { SMTPServer } from "smtp-server";
 import { afterEach, beforeEach, expect, it } from "vitest";
 import { createAppOn } from "../../src/app.ts";
 import { type App, type AppOptions, createApp, type MailChange } from "../../src/index.ts";
+import { add } from "../../src/resources/placeholders/queries.ts";
 import { openStore } from "../../src/store/open.ts";
 import {
   baseSeed,
@@ -722,5 +723,37 @@ it("confirms the address of who signs up, and of who was invited by the link of 
   await visitor.get(linkIn(6));
   expect((await visitor.post(`${linkIn(6)}/decline`)).page).toContain("You have declined");
   expect((await visitor.post(`${linkIn(6)}/accept`)).status).toBe(404);
+  await app.close();
+});
+
+it("asks who is said to have done what was imported, and tells whoever has said so", async () => {
+  const app = await open({ mail: mail() });
+  await app.admin.seed(baseSeed);
+  const store = await openStore(database.database);
+  const { json } = await call(app, "GET /groups/acme", { as: "owner" });
+  const origin = {
+    ...{ namespaceId: json.id, importType: "gitlab_migration" },
+    hostname: "https://gitlab.example.com",
+  };
+  const ada = { identifier: "7", username: "ada", name: "Ada" };
+  await store.transaction((db) => add(db, origin, ada, clock()));
+  await store.close();
+  const path = "/groups/acme/placeholder_reassignments";
+  const { text } = await call(app, `GET ${path}`, { as: "owner" });
+  const body = new FormData();
+  body.append("file", new Blob([text.replace(",ada,,", ",ada,stranger,")]), "who.csv");
+  expect((await call(app, `POST ${path}`, { as: "owner", body })).status).toBe(201);
+  await arrived(2);
+  const to = (address: string) => received.find((one) => one.to[0] === address);
+  expect(to("stranger@example.com")).toMatchObject({
+    subject: "Reassignments in acme waiting for review",
+    text: expect.stringMatching(
+      /Ada \(@ada\)[\s\S]*https:\/\/pm\.example\.com\/import\/source_users\/\d+/,
+    ),
+  });
+  expect(to("owner@example.com")).toMatchObject({
+    subject: "Placeholder reassignments in acme finished",
+    text: expect.stringContaining("1 processed, 0 failed, 0 skipped"),
+  });
   await app.close();
 });

@@ -1,10 +1,12 @@
 // pm-cli import gitlab: from a server of another process, also when it is killed.
-import { execFileSync, spawn } from "node:child_process";
+import { type ChildProcess, execFileSync, spawn } from "node:child_process";
 import { once } from "node:events";
 import { mkdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import type { ImportReport, PlaceholderRecord } from "../../src/index.ts";
+import { randomOf } from "../api/_git.ts";
+import { isLong, SEED } from "../forms.ts";
 import {
   environment,
   newFolder,
@@ -13,6 +15,7 @@ import {
   runJson,
   type Serving,
   startServing,
+  until,
 } from "./helpers.ts";
 
 const folder = newFolder();
@@ -33,19 +36,49 @@ afterAll(async () => {
   folder.remove();
 });
 
-const command = () => ["import", "gitlab", "--db", "here.db", ...source, "--group", "acme"];
+const command = (db = "here.db") => ["import", "gitlab", "--db", db, ...source, "--group", "acme"];
 
-it("goes on where it was killed, and tells what it has brought and what not", async () => {
+/** Imports until something has happened, and is killed then. */
+async function killed(moment: (child: ChildProcess) => Promise<unknown>, db = "here.db") {
   const [node = "", ...args] = program;
-  const child = spawn(node, [...args, ...command()], {
+  const child = spawn(node, [...args, ...command(db)], {
     ...at,
     env: environment(),
     stdio: "ignore",
   });
   const ended = once(child, "close");
-  await server.logged(({ path }) => /\/issues\/\d+\/links$/.test(path ?? ""));
+  await moment(child);
   child.kill("SIGKILL");
   await ended;
+}
+
+it.runIf(isLong)("is as whole as another if it was killed at ten random points", async () => {
+  const root = ["--username", "root", "--name", "Root", "--email", "root@example.com", "--admin"];
+  for (const db of ["killed.db", "whole.db"])
+    await run(["user", "create", "--db", db, ...root], at);
+  const requests = () => server.stdout.split("\n").length;
+  const before = requests();
+  const whole: ImportReport = await runJson(command("whole.db"), at);
+  const all = requests() - before;
+  const random = randomOf(SEED);
+  for (let kills = 0; kills < 10; kills += 1) {
+    const last = requests() + 1 + random(Math.ceil(all / 12));
+    await killed(
+      (child) => until(child, () => (requests() > last ? true : undefined)),
+      "killed.db",
+    );
+  }
+  const report: ImportReport = await runJson(command("killed.db"), at);
+  const taken = ({ places }: ImportReport) =>
+    places.map(({ path, status, stats }) => [
+      ...[path, status],
+      Object.entries(stats).map(([name, { imported }]) => [name, imported]),
+    ]);
+  expect(taken(report)).toEqual(taken(whole));
+});
+
+it("goes on where it was killed, and tells what it has brought and what not", async () => {
+  await killed(() => server.logged(({ path }) => /\/issues\/\d+\/links$/.test(path ?? "")));
   const report: ImportReport = await runJson(command(), at);
   expect(report.status).toBe("finished");
   expect(report.places.map(({ path }) => path)).toContain("acme/platform/infrastructure");
@@ -101,7 +134,7 @@ it("exports a project for a GitLab, with a bundle that Git takes", async () => {
     ...{ iid: expect.any(Number), notes: expect.any(Array), label_links: expect.any(Array) },
   });
   const again = await run([...to, "--file", "out.tar.gz"], at);
-  expect([again.code, again.stderr]).toEqual([2, expect.stringContaining("is there already")]);
+  expect([again.code, again.stderr]).toEqual([1, expect.stringContaining("is there already")]);
 });
 
 it("says what is wrong", async () => {

@@ -87,6 +87,7 @@ it("each table of projects is archived, or left out on purpose", () => {
       "project_imports",
       "bulk_import_entities",
       "bulk_import_records",
+      "placeholder_members",
       "relation_exports",
       "hooks",
     ],
@@ -161,6 +162,8 @@ it("each table of groups is archived, or left out on purpose", () => {
       "group_imports",
       "bulk_import_entities",
       "bulk_import_records",
+      "placeholder_members",
+      "import_source_users",
       "relation_exports",
     ],
     // They are about other groups, projects and people of this server.

@@ -20,6 +20,7 @@ import {
   keptOf,
 } from "./common.ts";
 import { bringEpics } from "./epics.ts";
+import { bringIterations } from "./iterations.ts";
 import * as imports from "./queries.ts";
 import { flagIn, instantIn, milestoneRow, textIn } from "./rows.ts";
 import type { Bringing, Running } from "./running.ts";
@@ -84,6 +85,7 @@ export async function bringGroup(bringing: Bringing, told: Told): Promise<void> 
   );
   await bringBadges(bringing);
   await bringBoards(bringing);
+  await bringIterations(bringing, told);
   await bringEpics(bringing);
   await bringing.part("wiki", () => groupWiki(bringing));
   await bringVariables(bringing);

@@ -31,6 +31,7 @@ import {
   keptOf,
 } from "./common.ts";
 import { placeBelow } from "./epic-places.ts";
+import { hasIterations, placeInIterations } from "./iterations.ts";
 import { bringLargeFiles } from "./lfs.ts";
 import { bringPackages } from "./packages.ts";
 import * as imports from "./queries.ts";
@@ -327,15 +328,30 @@ async function issueOf(bringing: Bringing, told: Told): Promise<SourceRecord> {
     "links of issues",
     `${bringing.path}/issues/${told["iid"]}/links`,
   );
-  return issueRecord(bringing, told, details, links);
+  const { running, place } = bringing;
+  if (!(await hasIterations(running.store.reader(), place))) {
+    return issueRecord(bringing, told, details, links);
+  }
+  const at = `${bringing.path}/issues/${told["iid"]}/resource_iteration_events`;
+  const events = await bringing.about("iteration events of issues", at);
+  const people = await running.people.in(events);
+  return issueRecord(bringing, told, details, links, (db, id) =>
+    placeInIterations(db, place, id, { told, events, people }),
+  );
 }
 
-/** An issue with all that is about it. @param links those that it has with others */
+/**
+ * An issue with all that is about it.
+ *
+ * @param links those that it has with others
+ * @param after what else is written with it
+ */
 export async function issueRecord(
   bringing: Bringing,
   told: Told,
   details: Details,
   links: readonly Told[],
+  after?: SourceRecord["after"],
 ): Promise<SourceRecord> {
   const named = await namedIn(bringing, told, details);
   const rows = issueRows(told, details, named);
@@ -346,6 +362,7 @@ export async function issueRecord(
       placeLabels(db, [id]);
       for (const link of links) await linkTo(db, bringing, { id, told, link });
       await placeBelow(db, bringing.place, { id, parent: idIn(told["epic"]) });
+      await after?.(db, id);
     },
   });
 }

@@ -177,6 +177,25 @@ export class Source extends Client {
     return all;
   }
 
+  /**
+   * What a document of GraphQL asks for.
+   *
+   * @throws SourceError if it is not answered, or with an error
+   */
+  async graphql(query: string, variables: object): Promise<Told> {
+    const url = this.#settings.dialect.apiOf(this.#settings.url);
+    url.pathname = url.pathname.replace(/\/v4$/, "/graphql");
+    const headers = {
+      ...this.#settings.dialect.headersOf(this.#settings.token),
+      ...{ "user-agent": "pm-api", "content-type": "application/json" },
+    };
+    const body = JSON.stringify({ query, variables });
+    await this.#rest();
+    const { data } = await this.ask({ url, method: "POST", headers, body });
+    if (!isTold(data)) throw new SourceError("the document of GraphQL is not answered");
+    return data;
+  }
+
   /** The bytes of a file. @param most bytes that it may have @throws SourceError */
   async *bytes(path: string, most: number): AsyncGenerator<Uint8Array> {
     yield* bounded(await this.#answer(path, {}), path, most);

@@ -57,7 +57,7 @@ const COLUMNS = `select s.id, s.namespace_id, s.import_type, s.source_hostname, 
   from import_source_users s`;
 
 /** So many placeholders a group at the top may have: what others did becomes the importer's. */
-export const MOST_PLACEHOLDERS = 8000;
+const MOST_PLACEHOLDERS = 8000;
 
 /** One by its id, or `undefined`. */
 export const find = (db: Reader, id: number): Awaitable<SourceUser | undefined> =>

@@ -6,6 +6,7 @@ import { inBatches } from "../../jobs/batches.ts";
 import { areFew, handPart, type Part, removePart } from "../../jobs/removal.ts";
 import { placeholders } from "../../store/placeholders.ts";
 import type { Database, Store } from "../../store/port.ts";
+import { hasAsMuch } from "../members/abilities.ts";
 import { enroll } from "../members/changes.ts";
 import * as members from "../members/queries.ts";
 import {
@@ -122,8 +123,8 @@ async function admit(
       const source = (await sourcesById(db, kind, [place], viewer)).get(place);
       const access_level = level as number;
       const isOver = expires_at !== null && (expires_at as string) <= today;
-      const hasMore = !source || source.level >= access_level;
-      if (isOver || hasMore || source.visibility <= BEING_DELETED) return false;
+      const needsNone = !source || hasAsMuch(source, access_level);
+      if (isOver || needsNone || source.visibility <= BEING_DELETED) return false;
       if (await members.find(db, source, userId)) return false;
       const by = await actorOf(db, reassigned_by_user_id);
       const membership = { access_level, expires_at: expires_at as string | null };
