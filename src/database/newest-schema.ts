@@ -288,6 +288,9 @@ const steps = [
   `20270121-03-large-files-of-push-mirrors`,
   `20270125-01-formats-of-exports`,
   `20270204-01-lists-of-milestones-people-and-iterations`,
+  `20270204-02-user-preferences`,
+  `20270204-03-access-requests-in-order`,
+  `20270204-04-status-checks-of-projects`,
 ];
 
 const statements = [
@@ -3176,6 +3179,17 @@ const statements = [
   `CREATE UNIQUE INDEX board_lists_iteration on board_lists (iteration_id, board_id) where iteration_id is not null`,
   `CREATE INDEX issues_of_iteration_by_position on issues (iteration_id, project_id, relative_position, id)
   where state = 'opened' and iteration_id is not null`,
+  `CREATE TABLE user_preferences (
+  id integer primary key autoincrement,
+  user_id integer not null references users (id) on delete cascade,
+  view_diffs_file_by_file integer not null default 0,
+  show_whitespace_in_diffs integer not null default 1,
+  pass_user_identities_to_ci_jwt integer not null default 0
+)`,
+  `CREATE UNIQUE INDEX user_preferences_of_user on user_preferences (user_id)`,
+  `CREATE INDEX access_requests_of_namespace_in_order on access_requests (namespace_id, id) where namespace_id is not null`,
+  `CREATE INDEX access_requests_of_project_in_order on access_requests (project_id, id) where project_id is not null`,
+  `CREATE INDEX hooks_with_checks on hooks (project_id, id) where check_name is not null`,
   `insert into issue_search (issue_search, rank) values ('automerge', 8)`,
   `insert into issue_search (issue_search, rank) values ('deletemerge', 0)`,
   `insert into merge_request_search (merge_request_search, rank) values ('automerge', 8)`,
