@@ -258,7 +258,12 @@ it("what was created can be copied from the window as a seed, of which a new wor
   const there = { url: world.url, token: world.tokens.root };
   const changed = await ask(there, "GET", `${app}/issues/1`);
   expect(changed.json).toMatchObject({
-    ...{ title: "It's <broken>", state: "closed", labels: ["urgent"], milestone: { title: "v1.0" } },
+    ...{
+      title: "It's <broken>",
+      state: "closed",
+      labels: ["urgent"],
+      milestone: { title: "v1.0" },
+    },
     assignees: [{ username: "new" }],
   });
 });
