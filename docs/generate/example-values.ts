@@ -318,6 +318,7 @@ export const WITHOUT: Readonly<Record<string, string>> = {
   "PUT /projects/:id/pages/domains/:domain/verify":
     "Administrators must have set `pages_domain_verification_enabled` to false.",
   "GET /projects/:id/repository/tags/:tag_name/signature": "The tag must be signed.",
+  "GET /projects/:id/remote_mirrors/:mirror_id/public_key": "Push mirrors sign in with a password.",
   "PUT /projects/:id/repository/submodules/:submodule": "The repository must have a submodule.",
   "POST /bulk_imports": OF_IMPORT,
   "GET /bulk_imports": OF_IMPORT,
@@ -367,6 +368,7 @@ export const EXAMPLES: Readonly<Record<string, Special>> = {
   ...each(["POST /user/gpg_keys", "POST /users/:user_id/gpg_keys"], {
     sent: { key: gpgKeyOf(4711) },
   }),
+  ...each(both("POST", "/boards/:board_id/lists"), { sent: { label_id: 2 } }),
   ...each(both("PUT", "/boards/:board_id/lists/:list_id"), {
     before: async (ask) => {
       for (const at of ["/groups/acme/boards/2", `${SITE}/boards/3`]) {

@@ -193,6 +193,10 @@ function leastOf(route: Route, { params }: Places): Record<string, unknown> {
   if (route.path === "/user/runners" || (route.path === "/runners" && route.method === "POST")) {
     return {};
   }
+  // One of several is needed.
+  if (route.method === "POST" && route.path.endsWith("/boards/:board_id/lists")) {
+    return { label_id: params["label_id"] };
+  }
   // Otherwise the project would take the tokens of all jobs from then on.
   if (route.path.endsWith("/job_token_scope")) return { enabled: true };
   // Rotating would invalidate the token.
@@ -440,6 +444,7 @@ describe("the table of routes", () => {
         "GET /user/gpg_keys/:gpg_key_id",
         "GET /user/keys",
         "GET /user/keys/:key_id",
+        "GET /user/preferences",
         "GET /user/status",
         "GET /user_counts",
         "GET /users/:user_id/project_deploy_keys",
@@ -483,6 +488,7 @@ describe("the table of routes", () => {
         "PUT /runners/:runner_id",
         "PUT /snippets/:snippet_id",
         "PUT /user/avatar",
+        "PUT /user/preferences",
         "PUT /user/status",
       ].sort(),
     );

@@ -302,6 +302,25 @@ it("an archive's own milestones keep their numbers, whatever is used of groups",
   }
 });
 
+it("an archive has lists of milestones and people", async () => {
+  const as = "admin";
+  const made = await app.call("POST /projects?name=planned", { as });
+  const project = `/projects/${made.json.id}`;
+  const milestone = await app.call(`POST ${project}/milestones?title=soon`, { as });
+  const [person] = (await app.call("GET /users?username=developer", { as })).json;
+  const board = await app.call(`POST ${project}/boards?name=Plans`, { as });
+  for (const json of [{ milestone_id: milestone.json.id }, { assignee_id: person.id }]) {
+    const list = await app.call(`POST ${project}/boards/${board.json.id}/lists`, { as, json });
+    expect(list.status).toBe(201);
+  }
+  const now = await imported(await exported(project), "planned-again");
+  const [again] = (await app.call(`GET /projects/${now.json.id}/boards`, { as })).json;
+  expect(again.lists).toMatchObject([
+    { label: null, position: 0, milestone: { title: "soon", project_id: now.json.id } },
+    { label: null, position: 1, assignee: { username: "developer" } },
+  ]);
+});
+
 it("an archive leaves groups and deploy keys out of rules", async () => {
   const { json: group } = await app.call("GET /groups/acme", { as: "admin" });
   const sent = { name: "ruled", namespace_id: group.id };

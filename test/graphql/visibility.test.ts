@@ -73,6 +73,7 @@ const ROUTES: Readonly<Record<string, string>> = {
       case list_type when 'label' then '/lists/' || bl.id else '' end
     from board_lists bl join boards b on b.id = bl.board_id`,
   Epic: `select id, ${ISSUE_ROUTE} from issues i where i.issue_type = 'epic'`,
+  BoardEpic: `select id, ${ISSUE_ROUTE} from issues i where i.issue_type = 'epic'`,
   EpicIssue: `select id, ${ISSUE_ROUTE} from issues i where i.issue_type <> 'epic'`,
   EpicBoard: `select b.id, '/groups/' || p.namespace_id || '/epic_boards/' || b.id ${EPIC_BOARDS}`,
   EpicList: `select bl.id, '/groups/' || p.namespace_id || '/epic_boards/' || b.id ||

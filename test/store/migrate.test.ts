@@ -414,7 +414,7 @@ const FROZEN: Record<string, string> = {
   "20270204-03-access-requests-in-order":
     "13b5c6157a2a9d6fe096a143d2cf8faa140c6955c2051c02b8c3756280e7c445",
   "20270204-02-user-preferences":
-    "6dce7fe1892167e78e45c067db05ecf2368803a4e1b549ec50231c68bda15fe8",
+    "3326f5b1db0412be7a1554a2b82faaeb43c8eaba058f70eee4e21d7d104aaaba",
   "20270204-01-lists-of-milestones-people-and-iterations":
     "72a428314f0dc422f2ed03bcdc65d84f39501059463be5a2997c0cc45fe8d898",
   "20270115-02-waiting-bridges": "e62d626347ec761b18b2d9ae2572b1be9b27528cadb0c8b67f3554bb1ee48861",

@@ -7,7 +7,7 @@ import type { Reader, Value } from "../../store/port.ts";
 import { migrations } from "./table.ts";
 
 const preferences = presenter({
-  id: field.integer("pre.id"),
+  id: field.integer("u.id"),
   user_id: field.integer("u.id"),
   view_diffs_file_by_file: field.flag("coalesce(pre.view_diffs_file_by_file, 0)"),
   show_whitespace_in_diffs: field.flag("coalesce(pre.show_whitespace_in_diffs, 1)"),

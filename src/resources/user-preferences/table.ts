@@ -6,13 +6,11 @@ export const migrations: Migration[] = [
     id: "20270204-02-user-preferences",
     sql: `
 create table user_preferences (
-  id $id,
-  user_id $int not null references users (id) on delete cascade,
+  user_id $int primary key references users (id) on delete cascade,
   view_diffs_file_by_file $int not null default 0,
   show_whitespace_in_diffs $int not null default 1,
   pass_user_identities_to_ci_jwt $int not null default 0
 );
-create unique index user_preferences_of_user on user_preferences (user_id);
 `,
   },
 ];

@@ -58,7 +58,7 @@ export const USER_PARTS: readonly Part[] = [
   ["avatars", "user_id", "id"],
   ["user_emails", "user_id", "id"],
   ["user_statuses", "user_id", "user_id"],
-  ["user_preferences", "user_id", "id"],
+  ["user_preferences", "user_id", "user_id"],
   ["resource_bots", "user_id", "user_id"],
   ["service_accounts", "user_id", "user_id"],
   ["scim_users", "user_id", "id"],
