@@ -3,6 +3,7 @@ import { isLong } from "../forms.ts";
 import { PASSWORD } from "../helpers.ts";
 import { numberOfCommit } from "../run/share.ts";
 import { look, shop, signIn, violations, visit } from "./browser.ts";
+import { kit } from "./kit.ts";
 
 const opened = shop();
 
@@ -27,6 +28,9 @@ const below = (base: string, paths: string) =>
     .split(/\s+/)
     .map((path) => `${base}/-/${path}`);
 
+/** All parts of pages on one, which only tests have. */
+const KIT = "/kit";
+
 /** Where there is nothing. */
 const NOWHERE = "/acme/nothing";
 
@@ -38,6 +42,7 @@ const OF_ACCOUNT =
 
 /** A page of each kind. */
 const PAGES = [
+  KIT,
   ...["/explore/projects", "/explore/groups", "/dashboard/projects", "/dashboard/groups"],
   ...["/dashboard/issues", "/dashboard/merge_requests", "/dashboard/todos"],
   ...["/search", "/search?search=issue&scope=issues"],
@@ -121,6 +126,7 @@ describe.each(WAYS)("in Chromium: $kind", ({ kind, width, dark }) => {
     const { page, complaints } = await visit(opened.browser, { width, dark, scripts: true });
     await page.goto(`${opened.server.url}/users/sign_in`);
     await signIn(page, "admin", PASSWORD);
+    await page.route(opened.server.url + KIT, (route) => route.fulfill(kit(opened.server.url)));
     const problems: string[] = [];
     for (const path of [...PAGES, ...(await pagesOfFirst())]) {
       const status = (await page.goto(opened.server.url + path))?.status();
