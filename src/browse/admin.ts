@@ -6,7 +6,7 @@ import { adminPage } from "./admin-parts.ts";
 import { workPages } from "./admin-work.ts";
 import { type Shown, sitePage, type Visit } from "./declare.ts";
 import { type FormField, formPage } from "./forms.ts";
-import { at, button, fact, person, tag } from "./parts.ts";
+import { at, button, fact, person, state as stateOf, tag } from "./parts.ts";
 import { flag, NAME, parts, runners, VISIBILITY } from "./place-settings.ts";
 import { onlyAdmins, type SettingKind, saidOf, settingsPages } from "./settings.ts";
 
@@ -33,7 +33,7 @@ const users: SettingKind = {
     return { ...people, ...(isKnown && { [filter]: true }) };
   },
   row: (user, visit) => [
-    html`${person(user, visit)}${tag(user.is_admin, "administrator")}${tag(user.state !== "active", user.state)}`,
+    html`${person(user, visit)}${tag(user.is_admin, "administrator")}${user.state !== "active" && html` ${stateOf(user.state)}`}`,
     parts(
       `@${user.username}`,
       user.email,

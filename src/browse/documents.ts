@@ -3,6 +3,7 @@ import type { Route } from "../core/resource.ts";
 import { type Html, html } from "../pages/html.ts";
 import { mountOf } from "../pages/navigation.ts";
 import { WIKI_ACTIONS } from "../resources/wikis/actions.ts";
+import { coloredText } from "./code-lines.ts";
 import { pageOf, projectPage, type Showing, type Shown, sitePage, type Visit } from "./declare.ts";
 import { changed, viewInput } from "./diffs.ts";
 import {
@@ -209,20 +210,43 @@ const wikis: readonly Route[] = (["project", "group"] as const).flatMap((of) => 
   ...wikiForms(of, wikiShown(of)),
 ]);
 
-/** What is on the page of a snippet. */
-async function snippetParts(snippet: Shown, visit: Visit) {
+/** As many characters of a snippet's files are on its page. */
+const MOST_SHOWN = 64 * 1024;
+
+/** The files of a snippet: what is in them, as far as that is not too long. @param at the routes of snippets */
+async function snippetFiles(snippet: Shown, at: string, visit: Visit): Promise<readonly Html[]> {
+  let left = MOST_SHOWN;
+  const shown: Html[] = [];
+  for (const { path, raw_url } of snippet.files as readonly Shown[]) {
+    const one = { snippet_id: snippet.id, ref: "main", file_path: path };
+    const asked =
+      left > 0
+        ? await visit.ask(`GET ${at}/:snippet_id/files/:ref/:file_path/raw`, one)
+        : undefined;
+    const content = typeof asked?.body === "string" ? asked.body : undefined;
+    left -= content?.length ?? 0;
+    const lines =
+      content !== undefined &&
+      left >= 0 &&
+      html`<pre class="log" tabindex="0" role="region" aria-label="Text of ${path}">${await coloredText(path, content, visit)}</pre>`;
+    shown.push(
+      html`<section><h2>${path}</h2>${lines}<p><a href="${raw_url}">${path}, as it is</a></p></section>`,
+    );
+  }
+  return shown;
+}
+
+/** What is on the page of a snippet. @param route of it in the API */
+async function snippetParts(snippet: Shown, route: string, visit: Visit) {
   const [description] = await visit.texts([snippet.description]);
   const { title, id, visibility, author, created_at: created } = snippet;
-  const links = snippet.files.map(
-    ({ path, raw_url }: Shown) => html`<a href="${raw_url}">${path}</a>`,
-  );
   return {
     title,
     titled: `${title} ($${id})`,
     lead: html`${who(author, visit)} made it ${at(created)}`,
     facts: [fact("Visibility", visibility)],
     body: html`${text(description)}
-${files(links)}`,
+${await snippetFiles(snippet, route, visit)}`,
   };
 }
 
@@ -230,7 +254,7 @@ const projectSnippet: Showing<"project" | "snippet"> = {
   shows: { project: PROJECT, snippet: "GET /projects/:id/snippets/:snippet_id" },
   view: async ({ project, snippet }, visit) => {
     const path = `/-/snippets/${snippet.id}`;
-    const { body, ...parts } = await snippetParts(snippet, visit);
+    const { body, ...parts } = await snippetParts(snippet, "/projects/:id/snippets", visit);
     const mayChange = mayChangeSnippet(snippet, visit);
     return about(project, visit, {
       ...{ of: ["Snippets", "/-/snippets"], path, ...parts },
@@ -261,7 +285,7 @@ const snippets: readonly Route[] = [
 const personalSnippet: Showing<"snippet"> = {
   shows: { snippet: "GET /snippets/:snippet_id" },
   view: async ({ snippet }, visit) => {
-    const { title, titled, ...parts } = await snippetParts(snippet, visit);
+    const { title, titled, ...parts } = await snippetParts(snippet, "/snippets", visit);
     const mayChange = mayChangeSnippet(snippet, visit);
     return {
       showsTexts: true,

@@ -252,7 +252,7 @@ ${form(visit, action, html`${parts}<div class="actions"><button>${spec.button}</
       const named = title(shown, visit);
       if (of === "site" && own.startsWith("/admin"))
         return adminPage(visit, { title: named, body });
-      if (of === "account") return { title: named, body };
+      if (of === "account") return { title: named, body, hasPictures: true };
       return of === "site"
         ? { showsTexts: true, title: named, body }
         : pageIn(shown.place, visit, {

@@ -3,7 +3,7 @@ import type { Route } from "../core/resource.ts";
 import { field, form } from "../pages/form.ts";
 import { day } from "../pages/format.ts";
 import { type Html, html } from "../pages/html.ts";
-import { LIVE, live } from "../pages/live.ts";
+import { type GoesOn, LIVE, live } from "../pages/live.ts";
 import { mountOf } from "../pages/navigation.ts";
 import type { PageContent } from "../pages/page.ts";
 import {
@@ -69,8 +69,8 @@ async function issuablePage(
     name,
     more,
     actions,
-    isLive = false,
-  }: { name: Kind; more: readonly Html[]; actions?: Html; isLive?: boolean },
+    goesOn = false,
+  }: { name: Kind; more: readonly Html[]; actions?: Html; goesOn?: GoesOn },
 ): Promise<PageContent> {
   const { title, author, labels, milestone, assignees = [], reviewers = [] } = found;
   const people = (some: readonly Shown[]) => some.map((one) => person(one, visit));
@@ -86,7 +86,7 @@ async function issuablePage(
     ? withTasks(description, found.description, visit, `${placeOf(place).address}${path}/tasks`)
     : description;
   return about(place, visit, {
-    ...(isLive && { script: LIVE }),
+    ...(goesOn && { script: LIVE, goesOn }),
     of: [KINDS[name].kind, `/-/${name}`],
     title,
     titled: `${title} (${reference})`,
@@ -102,8 +102,8 @@ async function issuablePage(
     ],
     body: html`<section class="text" aria-label="Description">${shown && shown.text !== "" ? shown : html`<p class="lead">No description.</p>`}</section>
 ${name !== "epics" && (await reactions(of, visit))}
-${await discussed(discussions, visit, of)}
-${actions && live("decide", isLive, actions)}${await forms(of, visit)}`,
+${live("said", goesOn, await discussed(discussions, visit, of))}
+${actions && live("decide", goesOn, actions)}${await forms(of, visit)}`,
   });
 }
 
@@ -287,12 +287,13 @@ const requestShown: Showing<"place" | "found" | "discussions"> = {
   },
   view: async (shown, visit) => {
     const { source_branch, target_branch, web_url, changes_count, head_pipeline } = shown.found;
-    const isLive =
-      shown.found.state === "opened" &&
-      (RUNNING.includes(head_pipeline?.status) ||
-        ["checking", "ci_still_running"].includes(shown.found.detailed_merge_status));
+    const isRunning =
+      RUNNING.includes(head_pipeline?.status) ||
+      ["checking", "ci_still_running"].includes(shown.found.detailed_merge_status);
+    // Somebody may say something, or push, at any time.
+    const goesOn = shown.found.state === "opened" && (isRunning || "maybe");
     return issuablePage(shown, visit, {
-      ...{ name: "merge_requests", isLive },
+      ...{ name: "merge_requests", goesOn },
       actions: await decisions(shown, visit),
       more: [
         fact("From", html`<code>${source_branch}</code>`),

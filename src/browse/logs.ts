@@ -1,7 +1,7 @@
 import type { RawReply } from "../core/resource.ts";
 
 /** As much of the end of a log is on a page, in bytes. */
-const MOST = 100_000;
+const MOST = 75_000;
 
 /** The end of a text that may be long, in bytes, and whether that is all of it. */
 async function endOf(body: RawReply["body"]): Promise<{ bytes: Buffer; isWhole: boolean }> {

@@ -2,7 +2,7 @@ import { form } from "../pages/form.ts";
 import { instant } from "../pages/format.ts";
 import { type Html, html } from "../pages/html.ts";
 import { list } from "../pages/list.ts";
-import { LIVE } from "../pages/live.ts";
+import { type GoesOn, LIVE, liveAttribute } from "../pages/live.ts";
 import { mountOf } from "../pages/navigation.ts";
 import type { PageContent } from "../pages/page.ts";
 import type { Shown, Visit } from "./declare.ts";
@@ -318,6 +318,8 @@ export function about(
     readonly aside?: Html | undefined;
     readonly body?: Html | undefined;
     readonly script?: PageContent["script"];
+    /** Whether that shows what goes on, or what may. Default: what goes on. */
+    readonly goesOn?: GoesOn;
   },
 ): PageContent {
   const { of, within = [], title, name = title, titled = title, path, lead, aside, body } = thing;
@@ -327,7 +329,7 @@ export function about(
     titles: [titled, of[0]],
     steps: [of, ...within, [name, path]],
     body: html`${lead && html`<p class="lead">${lead}</p>`}
-<div class="beside"><div>${body}</div>${known.length > 0 && html`<aside id="facts" aria-label="Facts"${thing.script === LIVE && html` data-live`}><dl>${known}</dl></aside>`}${aside}</div>`,
+<div class="beside"><div>${body}</div>${known.length > 0 && html`<aside id="facts" aria-label="Facts"${thing.script === LIVE && liveAttribute(thing.goesOn ?? true)}><dl>${known}</dl></aside>`}${aside}</div>`,
   });
 }
 

@@ -158,8 +158,7 @@ const reviewShown: Showing<"project" | "request"> = {
     const VERSIONS = "GET /projects/:id/merge_requests/:merge_request_iid/versions";
     const asked = await visit.ask(VERSIONS, { ...one, per_page: MOST_VERSIONS });
     const versions = (asked?.value ?? []) as readonly Shown[];
-    // Visitors are told of the latest only.
-    const { diff_id, start_sha } = asked ? versionAsked(visit) : {};
+    const { diff_id, start_sha } = versionAsked(visit);
     const latest = versions[0];
     const chosen = diff_id === undefined ? latest : versions.find(({ id }) => id === diff_id);
     if (diff_id !== undefined && !chosen) throw notFound();

@@ -3223,13 +3223,11 @@ const statements = [
   `CREATE INDEX issues_of_iteration_by_position on issues (iteration_id, project_id, relative_position, id)
   where state = 'opened' and iteration_id is not null`,
   `CREATE TABLE user_preferences (
-  id integer primary key autoincrement,
-  user_id integer not null references users (id) on delete cascade,
+  user_id integer primary key references users (id) on delete cascade,
   view_diffs_file_by_file integer not null default 0,
   show_whitespace_in_diffs integer not null default 1,
   pass_user_identities_to_ci_jwt integer not null default 0
 )`,
-  `CREATE UNIQUE INDEX user_preferences_of_user on user_preferences (user_id)`,
   `CREATE INDEX access_requests_of_namespace_in_order on access_requests (namespace_id, id) where namespace_id is not null`,
   `CREATE INDEX access_requests_of_project_in_order on access_requests (project_id, id) where project_id is not null`,
   `CREATE INDEX hooks_with_checks on hooks (project_id, id) where check_name is not null`,

@@ -22,10 +22,10 @@ const WRITTEN = "; img-src * data:; media-src *; style-src-attr 'unsafe-inline'"
  */
 function headersOf(
   staysHere: boolean,
-  { showsTexts, script }: Pick<PageContent, "showsTexts" | "script">,
+  { showsTexts, hasPictures, script }: Pick<PageContent, "showsTexts" | "hasPictures" | "script">,
 ): Record<string, string> {
   const formAction = staysHere || showsTexts ? "; form-action 'self'" : "";
-  const written = showsTexts ? WRITTEN : "";
+  const written = showsTexts ? WRITTEN : hasPictures ? "; img-src 'self'" : "";
   return {
     "content-type": "text/html; charset=utf-8",
     "cache-control": "no-store",
@@ -48,6 +48,8 @@ export interface PageContent {
   above?: Html;
   /** A wide page that shows what people have written: it may have pictures, and colours of its own. */
   showsTexts?: true | undefined;
+  /** A page that has pictures of this site. */
+  hasPictures?: true | undefined;
   /** An account page whose forms lead to other hosts: Chromium applies `form-action` to redirects, too. */
   leadsElsewhere?: boolean;
   script?: Script | undefined;
@@ -64,6 +66,7 @@ export function page(
     titles = [title],
     above,
     showsTexts,
+    hasPictures,
     leadsElsewhere,
     script,
     status = 200,
@@ -101,7 +104,11 @@ ${script?.markup}
 </html>
 `;
   const staysHere = isAccountPage && !leadsElsewhere;
-  return new RawReply(status, headersOf(staysHere, { showsTexts, script }), document.text);
+  return new RawReply(
+    status,
+    headersOf(staysHere, { showsTexts, hasPictures, script }),
+    document.text,
+  );
 }
 
 const layoutOf = (hasNavigation: boolean, showsTexts = false) =>

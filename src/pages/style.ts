@@ -128,6 +128,7 @@ pre code { font: inherit; }
 .log, .lines pre, .text pre { white-space: pre; }
 .actions { display: flex; flex-wrap: wrap; gap: .5rem; align-items: start; margin: .5rem 0 1rem; }
 :is(section, form, li, article) > .actions:last-child { margin-bottom: 0; }
+:is(.actions, .rows > li > div) > .actions, .actions > form > .actions { margin: 0; }
 .actions details[open] { flex: 1 0 100%; }
 .actions summary { list-style: none; }
 .actions summary::-webkit-details-marker { display: none; }

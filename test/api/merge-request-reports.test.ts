@@ -63,6 +63,9 @@ async function requestIn(project: CiProject): Promise<number> {
   return made.json.iid;
 }
 
+/** Reads what files have. */
+const FILES = /from stored_file_pieces/;
+
 const problem = (fingerprint: string, line: number, more: object = {}) => ({
   ...{ description: `Problem ${fingerprint}`, check_name: "style", fingerprint, severity: "Major" },
   location: { path: "./src/a.rb", lines: { begin: line } },
@@ -103,6 +106,11 @@ describe("reports of a merge request's pipeline", () => {
       ],
       summary: { total: 2, resolved: 1, errored: 2 },
     });
+    // Whoever looks again has nothing read again.
+    expect(app.statements.some((sql) => FILES.test(sql))).toBe(true);
+    app.statements.length = 0;
+    expect((await read("judged", iid, "codequality_reports")).json).toEqual(json);
+    expect(app.statements.filter((sql) => FILES.test(sql))).toEqual([]);
     for (const [text, reason] of [
       ["{}", 'JSON parsing failed: unexpected "{"'],
       ["[", "JSON parsing failed: unexpected end"],
@@ -160,6 +168,9 @@ describe("reports of a merge request's pipeline", () => {
       200,
       { files: { "src/a.rb": { "1": 2, "2": 0 } } },
     ]);
+    app.statements.length = 0;
+    expect((await read("covered", iid, "coverage_reports")).json).toEqual(covered.json);
+    expect(app.statements.filter((sql) => FILES.test(sql))).toEqual([]);
     const jacoco =
       '<report name="x"><package name="src"><sourcefile name="a.rb"><line nr="3" mi="0" ci="4"/></sourcefile></package></report>';
     await run(project, "feature", { cobertura, jacoco });

@@ -3,22 +3,23 @@ import { isLong } from "../forms.ts";
 import { PASSWORD } from "../helpers.ts";
 import { numberOfCommit } from "../run/share.ts";
 import { look, shop, signIn, violations, visit } from "./browser.ts";
+import { kit } from "./kit.ts";
 
 const opened = shop();
 
 const OF_PROJECT = `
-  issues merge_requests commits branches tags releases pipelines jobs environments packages boards milestones labels wikis
-  snippets project_members issues/1 merge_requests/1 merge_requests/1/diffs merge_requests/1/diffs?view=parallel merge_requests/1/commits merge_requests/1/diffs?w=1 pipeline_schedules pipeline_schedules/new tree/main wikis/home blob/main/docs/file-0000 blame/main/docs/file-0000
+  issues merge_requests commits branches tags releases pipelines jobs environments packages dependencies boards milestones labels wikis
+  snippets project_members issues/1 merge_requests/1 merge_requests/1/diffs merge_requests/1/diffs?view=parallel merge_requests/1/commits merge_requests/1/pipelines merge_requests/1/diffs?w=1 wikis/home/history pipeline_schedules pipeline_schedules/new tree/main wikis/home blob/main/docs/file-0000 blame/main/docs/file-0000
 `;
 const FORMS = `
   issues/new issues/1/edit merge_requests/new merge_requests/1/edit new/main edit/main/docs/file-0000 delete/main/docs/file-0000
   upload/main branches/new tags/new wikis/new wikis/home/edit releases/new releases/t0/edit milestones/new milestones/1 milestones/1/edit
   labels/new labels/1/edit pipelines/new snippets/new
   edit settings/repository settings/ci_cd settings/access_tokens hooks hooks/new protected_branches/new deploy_tokens/new
-  variables/new runners/new project_members/new
+  variables/new runners/new project_members/new transfer notification_settings
 `;
 const FORMS_OF_GROUP =
-  "milestones/new labels/new wikis/new edit settings/ci_cd settings/access_tokens settings/scim settings/scim/new hooks hooks/new group_members/new";
+  "milestones/new labels/new wikis/new edit settings/ci_cd settings/access_tokens settings/scim settings/scim/new hooks hooks/new group_members/new transfer notification_settings";
 const OF_GROUP =
   "activity issues merge_requests epics iterations boards milestones labels wikis group_members";
 const below = (base: string, paths: string) =>
@@ -27,14 +28,21 @@ const below = (base: string, paths: string) =>
     .split(/\s+/)
     .map((path) => `${base}/-/${path}`);
 
+/** All parts of pages on one, which only tests have. */
+const KIT = "/kit";
+
 /** Where there is nothing. */
 const NOWHERE = "/acme/nothing";
 
 const OF_ADMINS = `users users/new groups projects runners broadcast_messages broadcast_messages/new audit_logs background_jobs background_jobs?worker=mail
   application_settings/general`;
 
+const OF_ACCOUNT =
+  "user_settings/profile profile/emails profile/emails/new user_settings/ssh_keys user_settings/ssh_keys/new user_settings/gpg_keys profile/notifications profile user_settings/personal_access_tokens user_settings/applications user_settings/active_sessions user_settings/password/edit profile/two_factor_auth";
+
 /** A page of each kind. */
 const PAGES = [
+  KIT,
   ...["/explore/projects", "/explore/groups", "/dashboard/projects", "/dashboard/groups"],
   ...["/dashboard/issues", "/dashboard/merge_requests", "/dashboard/todos"],
   ...["/search", "/search?search=issue&scope=issues"],
@@ -44,6 +52,7 @@ const PAGES = [
   ...below("/acme/site", FORMS),
   ...below("/groups/acme", OF_GROUP),
   ...below("/groups/acme", FORMS_OF_GROUP),
+  ...below("", OF_ACCOUNT),
   ...["/admin", ...OF_ADMINS.split(/\s+/).map((path) => `/admin/${path}`)],
   ...["/-/snippets/new", "/dashboard/todos?state=done"],
 ];
@@ -117,6 +126,7 @@ describe.each(WAYS)("in Chromium: $kind", ({ kind, width, dark }) => {
     const { page, complaints } = await visit(opened.browser, { width, dark, scripts: true });
     await page.goto(`${opened.server.url}/users/sign_in`);
     await signIn(page, "admin", PASSWORD);
+    await page.route(opened.server.url + KIT, (route) => route.fulfill(kit(opened.server.url)));
     const problems: string[] = [];
     for (const path of [...PAGES, ...(await pagesOfFirst())]) {
       const status = (await page.goto(opened.server.url + path))?.status();

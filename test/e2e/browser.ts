@@ -30,7 +30,8 @@ export function shop(options: AppOptions | (() => Promise<AppOptions>) = {}): Sh
     opened.app = await testApp({ seed: fixtureSeed(1), extra: toys, ...own });
     await createFixtures(opened.app, 1);
     await givePassword(opened.app, "admin");
-    opened.server = await serve(opened.app, { port: 0 });
+    const port = own.url === undefined ? 0 : Number(new URL(own.url).port);
+    opened.server = await serve(opened.app, { port });
   });
   afterAll(async () => {
     await opened.browser?.close();
@@ -187,14 +188,14 @@ export function keysOf(page: Page, base: string): Keys {
     attach: async (name, file, content) => {
       await tabTo(page, name);
       const chooser = page.waitForEvent("filechooser");
-      await keyboard.press("Enter");
+      await keyboard.press("Space");
       const buffer = Buffer.from(content);
       await (await chooser).setFiles({ name: file, mimeType: "text/plain", buffer });
     },
     confirm: async (name) => {
       await keys.press(name);
       await keyboard.press("Tab");
-      await keys.follow(name);
+      await enter();
     },
     see: (text) => page.locator("main", { hasText: text }).waitFor(),
   };

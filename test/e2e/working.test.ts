@@ -172,6 +172,45 @@ it("a job's page shows its log and its state while it runs, and is quiet afterwa
   expect(await page.locator("[data-live]").count()).toBe(0);
 });
 
+it("the page of a merge request shows what others say and what its pipeline does, and leaves alone what is typed", async () => {
+  const project = await ciProject(opened.app, "talked", "build:\n  script: [make]\n");
+  const actions = [{ action: "create", file_path: "a.txt", content: "one\n" }];
+  const commit = { branch: "topic", start_branch: "main", commit_message: "a", actions };
+  await project.call("POST /repository/commits", { as: "owner", json: commit });
+  const json = { source_branch: "topic", target_branch: "main", title: "Talked about" };
+  await project.call("POST /merge_requests", { as: "owner", json });
+  const say = (body: string) =>
+    project.call("POST /merge_requests/1/discussions", { as: "owner", json: { body } });
+  await say("At first");
+  const { page, complaints } = await visit(opened.browser, { width: 1280, scripts: true });
+  await page.clock.install();
+  await page.goto(`${opened.server.url}/users/sign_in`);
+  await signIn(page, "admin", PASSWORD);
+  await page.goto(`${opened.server.url}/secret/talked/-/merge_requests/1`);
+  await page.evaluate("window.isSame = true");
+  await say("And then");
+  const hears = (part: string, text: RegExp) =>
+    expect
+      .poll(
+        async () => {
+          await page.clock.runFor(16_000);
+          return page.locator(part).textContent();
+        },
+        { timeout: 20_000 },
+      )
+      .toMatch(text);
+  await hears("#said", /And then/);
+  await page.getByText("Reply to The owner").first().click();
+  await page.getByLabel("Your reply").first().fill("Not lost");
+  await say("At last");
+  await project.call("POST /pipeline", { as: "owner", json: { ref: "topic" } });
+  await hears("#facts", /pending/);
+  expect(await page.getByLabel("Your reply").first().inputValue()).toBe("Not lost");
+  expect(await page.locator("#said").textContent()).not.toContain("At last");
+  expect(await page.evaluate("window.isSame")).toBe(true);
+  expect(complaints).toEqual([]);
+});
+
 it("cards of a board are moved by dragging, and by keyboard", async () => {
   const project = await ciProject(opened.app, "planned", undefined);
   await project.call("POST /labels", { as: "owner", json: { name: "Doing", color: "#1c5bbf" } });

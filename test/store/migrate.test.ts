@@ -418,7 +418,6 @@ const FROZEN: Record<string, string> = {
   "20270204-01-lists-of-milestones-people-and-iterations":
     "72a428314f0dc422f2ed03bcdc65d84f39501059463be5a2997c0cc45fe8d898",
   "20270115-02-waiting-bridges": "e62d626347ec761b18b2d9ae2572b1be9b27528cadb0c8b67f3554bb1ee48861",
-  "20270203-01-placeholders": "ffb89fdf6e2ceed7a57728fcb36375b29db9b622b4d608f01a1ef062a9e1febd",
 };
 
 const released = allResources.flatMap(({ migrations }) => migrations);

@@ -251,7 +251,7 @@ describe("the page of a job", () => {
     await write(`${"a line of the log\n".repeat(240_000)}the end`);
     const page = await shown();
     expect(page).toContain("the end</pre>");
-    expect(page.length).toBeLessThan(120_000);
+    expect(page.length).toBeLessThan(100_000);
     expect(page).toMatch(/<pre class="log" [^>]*>a line/);
   });
 });

@@ -168,6 +168,33 @@ it("are shown without white space, of older versions, and between two versions",
   expect((await read(`${path}?diff_id=${first.id}`, "stranger")).status).toBe(404);
 });
 
+it("are shown to visitors as they were, where everybody may read the code", async () => {
+  const json = { name: "Open code", visibility: "public", default_branch: "main" };
+  const { json: open } = await app.call("POST /projects", { as: "developer", json });
+  const commit = async (branch: string, content: string, action: string, start?: string) => {
+    const actions = [{ action, file_path: "a.txt", content }];
+    const sent = { branch, commit_message: "x", actions, ...(start && { start_branch: start }) };
+    const path = `POST /projects/${open.id}/repository/commits`;
+    expect((await app.call(path, { as: "developer", json: sent })).status).toBe(201);
+  };
+  await commit("main", "1\n", "create");
+  await commit("topic", "2\n", "update", "main");
+  const asked = { source_branch: "topic", target_branch: "main", title: "T" };
+  await app.call(`POST /projects/${open.id}/merge_requests`, { as: "developer", json: asked });
+  await commit("topic", "3\n", "update");
+  const path = `/${open.path_with_namespace}/-/merge_requests/1/diffs`;
+  const latest = await forms.as("anonymous").get(path);
+  const [, id = ""] = /<option value="(\d+)">Version 1</.exec(latest.page) ?? [];
+  expect(latest.page).toContain("<code>3</code>");
+  const older = await forms.as("anonymous").get(`${path}?diff_id=${id}`);
+  expect([
+    older.status,
+    older.page.includes("<code>2</code>"),
+    older.page.includes("<code>3</code>"),
+  ]).toEqual([...[200, true, false]]);
+  expect((await app.call(`GET /projects/${open.id}/merge_requests/1/versions`)).status).toBe(401);
+});
+
 describe("code has colours", () => {
   const code = 'const one = "<b>"; // 1\nlet two = 2;\n';
   let base: string;

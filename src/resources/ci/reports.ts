@@ -9,7 +9,7 @@ import type { Reader, Value } from "../../store/port.ts";
 import type { Budget } from "../../turns/budget.ts";
 
 /** A report that a job has uploaded. */
-export interface Report extends Pick<StoredFile, "id" | "size"> {
+export interface Report extends StoredFile {
   /** The pipeline that was asked for. */
   readonly pipeline_id: number;
   readonly job_id: number;
@@ -34,7 +34,7 @@ export function reportsOf(
          select t.root, d.pipeline_id from tree t join ci_jobs b on b.pipeline_id = t.id and b.kind = 'bridge'
          join downstream_pipelines d on d.job_id = b.id
          join pipelines c on c.id = d.pipeline_id and c.source = 'parent_pipeline')
-       select t.root as pipeline_id, cj.id as job_id, cj.name, a.file_type, a.file_name, a.access, f.id, f.size from tree t
+       select t.root as pipeline_id, cj.id as job_id, cj.name, a.file_type, a.file_name, a.access, f.id, f.size, f.sha256 from tree t
        cross join ci_jobs cj
        join job_artifacts a on a.job_id = cj.id and a.file_type in (${these.sql})
        join stored_files f on f.id = a.file_id where cj.pipeline_id = t.id and cj.retried = 0 order by cj.id`,

@@ -222,6 +222,7 @@ export const versionRoutes: readonly Route[] = [
   }),
   list("/versions", {
     summary: "List the versions of a merge request, the newest first: each push made one",
+    isShownToVisitors: true,
     input: number,
     presenter: listed,
     prepare,
@@ -234,6 +235,7 @@ export const versionRoutes: readonly Route[] = [
   }),
   get("/versions/:version_id", {
     summary: "Get a version of a merge request, with its commits and the files that it changes",
+    isShownToVisitors: true,
     input: { ...number, version_id: param.recordId(), unidiff },
     presenter: detail,
     prepare,

@@ -10,9 +10,11 @@ import {
 } from "../../ci/index.ts";
 import { findVisible } from "../../core/access/source.ts";
 import type { Viewer } from "../../core/access/visibility.ts";
+import { digest } from "../../core/digest.ts";
 import { textOf as textOfPath } from "../../git/changes.ts";
 import { commitNumber } from "../../git/commits.ts";
 import { changesBetween } from "../../git/compared.ts";
+import { Lru } from "../../git/lru.ts";
 import type { Reader } from "../../store/port.ts";
 import type { Budget } from "../../turns/budget.ts";
 import { mayDownload, mayReadJobs } from "../ci/abilities.ts";
@@ -27,6 +29,16 @@ interface Reading {
   readonly viewer: Viewer;
   readonly budget: Budget;
 }
+
+/** What reports say, by their content: pages of merge requests ask for it each time that somebody looks. Bytes, about. */
+const CACHE = 8 * 1024 * 1024;
+const ENTRY = 200;
+const LINE = 40;
+const qualities = new Lru<string, readonly Problem[]>(CACHE);
+const coverages = new Lru<string, Covered>(CACHE);
+
+/** How often the lines of files were run. */
+type Covered = Pick<LineCoverage, "files">;
 
 /** A pipeline whose reports are compared. */
 interface Compared {
@@ -68,7 +80,7 @@ async function readable(
 export async function coverageOf(
   reading: Reading,
   { request, opened, version }: RequestCode,
-): Promise<LineCoverage | undefined> {
+): Promise<Covered | undefined> {
   const { db, budget } = reading;
   const reports = await readable(reading, await headOf(db, request.id), COVERAGE_FORMATS);
   if (reports.length === 0 || !version) return undefined;
@@ -78,7 +90,14 @@ export async function coverageOf(
   if (head === undefined) return undefined;
   const changes = await changesBetween(repository, number(version.base_sha), head, budget);
   const paths = changes.flatMap(({ to }) => (to ? [textOfPath(to.path)] : []));
+  const key = digest(
+    "sha256",
+    JSON.stringify([reports.map(({ sha256, file_type }) => [sha256, file_type]), paths]),
+  );
+  const kept = coverages.get(key);
+  if (kept) return kept;
   const coverage = new LineCoverage(paths);
+  let isWhole = true;
   for (const report of reports) {
     const text = textOf(db, report, budget, unreadable);
     const format = report.file_type as CoverageFormat;
@@ -86,9 +105,15 @@ export async function coverageOf(
       await readCoverage(format, text, coverage, budget);
     } catch (error) {
       if (!(error instanceof ReportError)) throw error;
+      isWhole = false;
     }
   }
-  return coverage;
+  let size = 0;
+  for (const [path, lines] of coverage.files) size += ENTRY + 2 * path.length + LINE * lines.size;
+  // What it was looked for by is not needed any more.
+  const found = { files: coverage.files };
+  if (isWhole) coverages.set(key, found, size);
+  return found;
 }
 
 const unreadable = (reason: string) => new ReportError(`report parsing failed: ${reason}`);
@@ -161,7 +186,23 @@ export async function problemsOf(
 ): Promise<Map<string, Problem>> {
   const problems = new Map<string, Problem>();
   for (const report of reports) {
-    await readQuality(textOf(db, report, budget, unreadable), problems, budget);
+    const kept = qualities.get(report.sha256);
+    if (kept && budget.spend("problems", kept.length)) {
+      for (const problem of kept) problems.set(problem.fingerprint, problem);
+      continue;
+    }
+    const own = new Map<string, Problem>();
+    await readQuality(textOf(db, report, budget, unreadable), own, budget);
+    let size = 0;
+    for (const [fingerprint, problem] of own) {
+      problems.set(fingerprint, problem);
+      const { path, description, check, engine } = problem;
+      for (const text of [fingerprint, path, description, check, engine]) {
+        size += 2 * (text?.length ?? 0);
+      }
+      size += ENTRY;
+    }
+    qualities.set(report.sha256, [...own.values()], size);
   }
   return problems;
 }
