@@ -58,8 +58,7 @@ const format = param.optional(param.choice(FORMATS));
 /** 404 for a page that a wiki does not have. */
 export const noSuchPage = (): ApiError => notFound("Wiki Page");
 
-/** What a route of a wiki prepares with. */
-export type Preparing = PrepareContext<Caller | undefined> & { source: Source };
+type Preparing = PrepareContext<Caller | undefined> & { source: Source };
 
 /** The wiki of a request that changes it, its pages, and who changes it. */
 async function openToChange(preparing: Preparing) {
@@ -71,7 +70,7 @@ async function openToChange(preparing: Preparing) {
 }
 
 /** A page's file, and the wiki it is in. @throws ApiError 404 if there is none */
-export async function openPage(preparing: Preparing, slug: string) {
+async function openPage(preparing: Preparing, slug: string) {
   const opened = await openToChange(preparing);
   const page = await opened.pages.find(slug);
   if (!page) throw noSuchPage();
