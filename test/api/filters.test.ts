@@ -559,7 +559,15 @@ const CASES: Readonly<Record<Kind, Readonly<Record<string, Case>>>> = {
       args: { types: (value: string) => [word(value.toUpperCase())] },
       notArgs: { types: (value: string) => [word(value.toUpperCase())] },
     },
-    epic_id: nowhere,
+    // Those with epics are in test/graphql/boards.test.ts.
+    epic_id: {
+      ...nowhere,
+      args: {
+        epicId: same,
+        epicWildcardId: (value: string) => only("none")(value.toLowerCase()),
+      },
+      notArgs: { epicId: (value: string) => (value === "None" ? undefined : value) },
+    },
     health_status: nowhere,
     iteration_id: {
       values: ["None", "any", "Current", ...Object.keys(ITERATIONS)],
