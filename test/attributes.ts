@@ -708,6 +708,8 @@ const settings: Entity = {
     akismet_enabled: only(false, true),
     allow_account_deletion: on,
     allow_all_integrations: on,
+    allow_bypass_placeholder_confirmation: off,
+    allow_contribution_mapping_to_admins: off,
     allow_group_owners_to_manage_ldap: on,
     allow_local_requests_from_hooks_and_services: refused(true, false),
     allow_local_requests_from_system_hooks: refused(true, false),

@@ -97,6 +97,8 @@ const ROUTES: Readonly<Record<string, string>> = {
   Group: "select id, '/groups/' || id from namespaces where kind = 'group'",
   GroupMember:
     "select id, '/groups/' || namespace_id || '/members/' || user_id from members where project_id is null",
+  // Owners of the group have them as a file; who is asked sees one alone.
+  ImportSourceUser: `select id, '/groups/' || namespace_id || '/placeholder_reassignments' from import_source_users`,
   Issue: "select id, '/projects/' || project_id || '/issues/' || iid from issues",
   // Whoever sees a group sees its iterations.
   Iteration: "select id, '/groups/' || namespace_id from iterations",
