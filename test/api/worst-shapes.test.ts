@@ -178,6 +178,7 @@ async function visitPages(): Promise<void> {
     ...places.params,
     "user_settings application_id": application_id,
     session_id: 1,
+    source_user_id: 1,
     provider: "corp",
     "invites token": "f".repeat(64),
   };
