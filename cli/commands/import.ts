@@ -74,7 +74,9 @@ Examples:
 
   importing
     .command("placeholders")
-    .description("list who did what was imported into a group, and is nobody here")
+    .description(
+      "list the placeholder users of a group: contributors to what was imported who have no account here",
+    )
     .addOption(databaseOption())
     .option("--group <group>", "group at the top that they were imported into: its full path here")
     .option(...JSON_OPTION)
@@ -82,7 +84,7 @@ Examples:
 
   importing
     .command("reassign")
-    .description("say who somebody is whose work was imported, and who is nobody here")
+    .description("reassign what a placeholder user did to an account")
     .addOption(databaseOption())
     .option("--group <group>", "group at the top that they were imported into: its full path here")
     .option("--from <username>", "their user name there, or that of the placeholder")

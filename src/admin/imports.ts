@@ -85,7 +85,7 @@ export interface ImportReport {
   failures: NotImported[];
 }
 
-/** Somebody who did what was imported, and is nobody here, or was not at first. */
+/** A contributor to what was imported who has no account here, or had none at first. */
 export interface PlaceholderRecord {
   /** The address of the server that they are from, and their id, user name and name there. */
   source: string;
@@ -100,7 +100,7 @@ export interface PlaceholderRecord {
   reassigned_to: string | null;
 }
 
-/** Who a placeholder is. */
+/** A reassignment of a placeholder. */
 export interface Reassignment {
   /** The full path or id of the group at the top that they were imported into. */
   group: string;
@@ -133,10 +133,10 @@ export interface ImportAdmin {
    * @throws as {@link fromGitlab}
    */
   fromGitea(options: RepositoryImport & { url: string }): Promise<ImportReport>;
-  /** Those who are nobody here of what was imported into a group at the top. @throws ApiError 404 */
+  /** The placeholders of a group at the top. @throws ApiError 404 */
   placeholders(group: string): Promise<PlaceholderRecord[]>;
   /**
-   * Makes what a placeholder did, and was a member of, somebody's, without asking them. This can't be undone.
+   * Gives what a placeholder did, and its memberships, to a user, without asking them. This can't be undone.
    *
    * @throws OptionError if an option is wrong; ApiError 400 if they can't be, 404 if there is no such group, placeholder or user,
    *   409 if several have that name

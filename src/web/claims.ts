@@ -28,7 +28,7 @@ async function askedOf({ db, caller, input }: Asked) {
   return { found, group: String(row?.[0]), by: String(row?.[1]) };
 }
 
-/** Where somebody agrees to be who has done what was imported, as in GitLab. Opening it changes nothing. */
+/** Where users accept or reject a reassignment, as in GitLab. Opening it changes nothing. */
 export const claimRoutes: readonly Route[] = [
   get(PATH, {
     summary: "Page to accept or reject what was imported as one's own",

@@ -28,8 +28,8 @@ const LETTERS: Readonly<Record<string, string>> = {
   signUpAgain: "Signing up with an address that has an account",
   signUpRequest: "Request of who has signed up",
   signUpApproved: "Approval of who has signed up",
-  claim: "Question whether somebody has done what was imported",
-  claims: "Answer to who has done what was imported",
+  claim: "Question to a user whether a placeholder is theirs",
+  claims: "Result of a file of reassignments",
 };
 
 /** What a mail is about, and whom it is to, as far as that is known before it is written. */

@@ -111,7 +111,7 @@ export const bringBoards = (bringing: Bringing) =>
 
 /**
  * Brings direct members: users, if the importer may speak for them, which administrators may as in archives, and those who have a
- * placeholder, who are members once somebody has agreed to be them.
+ * placeholder, who are members once it is reassigned.
  */
 export async function bringMembers(bringing: Bringing): Promise<void> {
   const { running, entity } = bringing;

@@ -35,14 +35,14 @@ interface Making {
 /**
  * Finds out who people of another server are here: whoever has the token is the importer; others, if the importer may
  * speak for them, are the users of the same name, where names tell, or of the confirmed address that they show there. Others
- * have a placeholder in the group at the top that is imported into, until somebody has agreed to be them.
+ * have a placeholder in the group at the top that is imported into, until it is reassigned.
  */
 export class People {
   readonly #making: Making;
   readonly #source: Source;
   readonly #importer: Importer;
   readonly #origin: sourceUsers.Origin | undefined;
-  /** The ids here by the ids there; `null` for those who are nobody here. */
+  /** The ids here by the ids there; `null` for those without an account here. */
   readonly #known: Map<number, number | null>;
 
   /**
@@ -63,12 +63,12 @@ export class People {
     this.#known = known;
   }
 
-  /** The same people, as who does what is imported into a group at the top or, if it is `undefined`, elsewhere. */
+  /** The same people, for what is imported into a group at the top or, if it is `undefined`, elsewhere. */
   into(origin: sourceUsers.Origin | undefined): People {
     return new People(this.#making, this.#source, this.#importer, origin, this.#known);
   }
 
-  /** Whether who is nobody here has a placeholder. */
+  /** Whether people without an account here get a placeholder. */
   get haveStandIns(): boolean {
     return this.#origin !== undefined;
   }
@@ -98,7 +98,7 @@ export class People {
     return found;
   }
 
-  /** The id of who stands in for somebody who has a placeholder; `undefined` for somebody who is a user here, or nobody. */
+  /** The id of the source user of somebody with a placeholder; `undefined` for somebody with an account here, or neither. */
   async sourceUserOf(id: number): Promise<number | undefined> {
     const one = (await this.#placeholdersOf([id])).get(id);
     return one && sourceUsers.userOf(one) === one.placeholder_user_id ? one.id : undefined;
@@ -113,13 +113,13 @@ export class People {
     return new Map([...known].map(([id, one]) => [Number(id), one]));
   }
 
-  /** Who stands in for somebody who is nobody here. */
+  /** The placeholder of somebody without an account here, which is made if there is none. */
   async #standIn({ id, username, name }: Named): Promise<number | undefined> {
     const origin = this.#origin;
     if (origin === undefined) return undefined;
     const { store, now } = this.#making;
     return store.transaction(async (db) => {
-      // Who was deleted there has nobody who could say that they are somebody here.
+      // Of people who were deleted there, nobody could agree.
       if (name === GHOST_NAME && /^ghost\d*$/.test(username)) return findOrCreateGhost(db, now());
       const made = await sourceUsers.add(
         db,
@@ -131,7 +131,7 @@ export class People {
     });
   }
 
-  /** The ids here of people who have no placeholder; `null` for those who are nobody here. */
+  /** The ids here of people who have no placeholder; `null` for those without an account here. */
   async #users(people: readonly Named[]): Promise<Map<number, number | null>> {
     const found = new Map<number, number | null>();
     const unknown: Named[] = [];

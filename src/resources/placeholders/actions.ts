@@ -23,7 +23,7 @@ async function found({ db, source, input }: Deciding): Promise<sourceUsers.Sourc
   return known;
 }
 
-/** How a caller says who somebody is: without asking them, if the settings let administrators do so. */
+/** How a caller reassigns: without asking the user, if the settings let administrators do so. */
 export async function reassigningOf(
   context: Pick<Context, "source" | "request" | "now"> & { db: Database; caller: Caller },
 ): Promise<changes.Reassigning> {
@@ -48,7 +48,7 @@ const step = (path: string, summary: string, name: changes.Step) =>
 export const ACTIONS = {
   reassign: put("/:source_user_id/reassign", {
     ...owners,
-    summary: "Say who a placeholder is",
+    summary: "Reassign a placeholder to a user",
     input: { ...one, user_id: param.integer() },
     handle: async (context) => {
       const known = await found(context);
@@ -62,13 +62,13 @@ export const ACTIONS = {
   undoKeep: step("undo_keep", "Keep a placeholder no more", "undoKeep"),
   keepAll: post("/keep_all", {
     ...owners,
-    summary: "Keep all placeholders of a group that are nobody yet",
+    summary: "Keep all placeholders of a group that are not reassigned",
     handle: async ({ db, source, now }) =>
       new Json({ count: await changes.keepAll(db, source.id, now) }),
   }),
   remind: put("/:source_user_id/remind", {
     ...owners,
-    summary: "Ask once more who a placeholder was said to be",
+    summary: "Ask the user to whom a placeholder is to be reassigned once more",
     input: one,
     handle: async (context) => {
       const known = await found(context);

@@ -8,7 +8,7 @@ import { keptSettings } from "../application-settings/kept.ts";
 import * as users from "../users/queries.ts";
 import * as sourceUsers from "./queries.ts";
 
-/** A change of who somebody is who did what was imported. */
+/** What a reassignment needs. */
 export interface Reassigning {
   readonly db: Database;
   readonly by: audit.Actor;
@@ -21,7 +21,7 @@ export interface Reassigning {
 
 const INVALID_STATUS = "Import source user has an invalid status for this operation";
 
-/** Whether administrators need nobody's agreement, and whether administrators may be said to be somebody. */
+/** Whether administrators need nobody's agreement, and whether placeholders may be reassigned to administrators. */
 export async function rulesOf(db: Reader) {
   const settings = keptSettings.read(await storedIn(db, "application_settings", 1));
   return {
@@ -31,7 +31,7 @@ export async function rulesOf(db: Reader) {
 }
 
 /**
- * Says that somebody who did what was imported is a user here, who is asked by mail, unless nobody has to agree.
+ * Reassigns a source user to a user here, who is asked by mail, unless nobody has to agree.
  *
  * @throws ApiError 400 if they can't be, or it was decided before
  */
@@ -66,7 +66,7 @@ export async function propose(
   else await queueLetter(db, { claim: found.id }, now);
 }
 
-/** Answers for whoever was said to be somebody. @returns whether there was still something to answer */
+/** Takes the answer of the user who was asked. @returns whether there was still something to answer */
 export async function answer(
   db: Database,
   { id }: sourceUsers.SourceUser,
@@ -79,7 +79,7 @@ export async function answer(
   return moved;
 }
 
-/** What owners do with a placeholder besides saying who it is. */
+/** What owners do with a placeholder besides reassigning it. */
 const STEPS = {
   cancel: { from: ["awaiting_approval", "rejected"], to: "pending_reassignment" },
   keep: { from: sourceUsers.REASSIGNABLE, to: "keep_as_placeholder" },
@@ -96,7 +96,7 @@ export async function take(db: Database, id: number, step: Step, now: number): P
   }
 }
 
-/** Keeps all placeholders of a group that are nobody yet, and returns how many. */
+/** Keeps all placeholders of a group that are not reassigned, and returns how many. */
 export function keepAll(db: Database, groupId: number, now: number) {
   return db.run(
     `update import_source_users set status = 'keep_as_placeholder', reassign_to_user_id = null, reassigned_by_user_id = null,
@@ -105,7 +105,7 @@ export function keepAll(db: Database, groupId: number, now: number) {
   );
 }
 
-/** Asks once more whoever was said to be somebody. @throws ApiError 400 if they were not, or have answered */
+/** Asks the user once more. @throws ApiError 400 if they were not asked, or have answered */
 export async function remind(
   db: Database,
   { id, status }: sourceUsers.SourceUser,

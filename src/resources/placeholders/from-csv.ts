@@ -14,7 +14,7 @@ const HEAD = [
   ...["Source host", "Import type", "Source user identifier", "Source user name"],
   ...["Source username", "GitLab username", "GitLab public email"],
 ];
-/** The columns without which nobody knows who is whom. */
+/** The columns without which a file is refused. */
 const NEEDED = [
   ...["source_host", "import_type", "source_user_identifier"],
   ...["gitlab_username", "gitlab_public_email"],
@@ -25,7 +25,7 @@ const wrong = (problem: string) =>
     message: `The following errors are preventing the sheet from being processed: ${problem}`,
   });
 
-/** The placeholders of a group that are nobody yet, as a file in which it can be written who they are. */
+/** The placeholders of a group that are not reassigned, as a file with two columns to be filled in. */
 export function written(found: readonly sourceUsers.SourceUser[]): string {
   return [HEAD, ...found.map(cellsOf)].map(csvLine).join("");
 }
@@ -36,7 +36,7 @@ const cellsOf = (one: sourceUsers.SourceUser) => [
   ...["", ""],
 ];
 
-/** Who is whom, by a file. */
+/** A row of a file that names a user. */
 interface Claim {
   readonly origin: sourceUsers.Origin;
   readonly identifier: string;
@@ -45,10 +45,10 @@ interface Claim {
 }
 
 /**
- * Reads who is whom.
+ * Reads a file that was filled in.
  *
- * @returns it, and in how many rows nobody is said
- * @throws ApiError 422 for a text that is no such file, or says twice that somebody is one user
+ * @returns the rows that name a user, and how many name none
+ * @throws ApiError 422 for a text that is no such file, or names a user twice
  */
 export function read(text: string, namespaceId: number): { claims: Claim[]; skipped: number } {
   const { names, rows } = rowsIn(text);
@@ -86,7 +86,7 @@ function rowsIn(text: string) {
   }
 }
 
-/** Says who is whom, as far as that can be, and returns how often it could. @param anyAddress whether addresses count that are not shown */
+/** Reassigns by the rows of a file, as far as that can be, and returns for how many it could. @param anyAddress whether addresses count that are not shown */
 export async function apply(
   change: Reassigning,
   claims: readonly Claim[],

@@ -58,7 +58,7 @@ const SORT = enumeration<readonly Order[]>(
   },
 );
 
-/** Owners of the group see them, and whoever was said to be one. */
+/** Owners of the group see them, and users see those that are to be reassigned to them. */
 function visible(viewer: Viewer): Condition {
   const { caller } = viewer;
   if (!caller) return { sql: "1 = 0", values: [] };
@@ -71,7 +71,7 @@ function visible(viewer: Viewer): Condition {
 }
 
 const sourceUser = rowType("ImportSourceUser", {
-  about: "Somebody who did what was imported, and who they are here.",
+  about: "A contributor to what was imported, and the user here to whom that is reassigned.",
   from: "import_source_users s",
   key: "s.id",
   visible,
@@ -132,7 +132,7 @@ const step = (about: string, route: Parameters<typeof decide>[1]) =>
     run: ({ id }, context) => decide(context, route, id),
   });
 
-/** People whose work was imported, and who they are here. */
+/** Contributors to what was imported, and the users here to whom that is reassigned. */
 export const graphqlModule: GraphqlModule = {
   types: [sourceUser],
   extend: {
@@ -141,7 +141,8 @@ export const graphqlModule: GraphqlModule = {
   },
   mutations: {
     importSourceUserReassign: mutation({
-      about: "Say who a placeholder is. They are asked, unless an administrator needs no answer.",
+      about:
+        "Reassign a placeholder to a user, who is asked unless an administrator needs no answer.",
       input: { id: arg.required(ID), assigneeUserId: arg.required(arg.gid("User")) },
       payload,
       run: ({ id, assigneeUserId }, context) =>
@@ -154,7 +155,7 @@ export const graphqlModule: GraphqlModule = {
     importSourceUserKeepAsPlaceholder: step("Keep a placeholder.", ACTIONS.keep),
     importSourceUserUndoKeepAsPlaceholder: step("Keep a placeholder no more.", ACTIONS.undoKeep),
     importSourceUserKeepAllAsPlaceholder: mutation({
-      about: "Keep all placeholders of a group that are nobody yet.",
+      about: "Keep all placeholders of a group that are not reassigned.",
       input: { namespaceId: arg.required(NAMESPACE_ID) },
       payload: { updatedImportSourceUserCount: property("Int") },
       run: async ({ namespaceId }, { call }) => {

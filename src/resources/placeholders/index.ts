@@ -14,13 +14,13 @@ const { get, post } = routes({ source: "group", path: "/placeholder_reassignment
 
 const PROCESSED = "The file is being processed and you will receive an email when completed.";
 
-/** Who is whom of the people whose work was imported into a group (docs/moving-in.md). */
+/** Reassignment of what was imported into a group to users here (docs/moving-in.md). */
 export const placeholderResource: Resource = {
   name: "Placeholder reassignments",
   migrations,
   routes: [
     get("", {
-      summary: "Download the placeholders of a group that are nobody yet, as a CSV file",
+      summary: "Download the placeholders of a group that are not reassigned, as a CSV file",
       role: "owner",
       answersWith: "text/csv",
       handle: async ({ db, source, now }) => {
@@ -34,7 +34,7 @@ export const placeholderResource: Resource = {
       },
     }),
     post("", {
-      summary: "Say who the placeholders of a group are, by a CSV file (multipart/form-data)",
+      summary: "Reassign the placeholders of a group, by a CSV file (multipart/form-data)",
       role: "owner",
       input: { file: file() },
       upload: { part: "file", maxBytes: csv.MOST_BYTES },

@@ -4,7 +4,7 @@ import type { Awaitable, Database, Reader } from "../../store/port.ts";
 import * as namespaces from "../namespaces/queries.ts";
 import * as users from "../users/queries.ts";
 
-/** What became of somebody who did what was imported, as GitLab names it. */
+/** How far a reassignment is, as GitLab names it. */
 export const STATUSES = [
   "pending_reassignment",
   "awaiting_approval",
@@ -16,9 +16,9 @@ export const STATUSES = [
 ] as const;
 export type SourceUserStatus = (typeof STATUSES)[number];
 
-/** Who may still be said to be somebody here. */
+/** Where a reassignment can begin. */
 export const REASSIGNABLE: readonly SourceUserStatus[] = ["pending_reassignment", "rejected"];
-/** Whose claimant has agreed, so that what is imported later is theirs. */
+/** Where the user has agreed, so that what is imported later is theirs. */
 const ACCEPTED: readonly SourceUserStatus[] = ["reassignment_in_progress", "completed", "failed"];
 
 /** Where people are from, and into which group at the top what they did was imported. */
@@ -37,7 +37,7 @@ export interface SourcePerson {
   readonly name: string;
 }
 
-/** Somebody who did what was imported, as stored. */
+/** A contributor to what was imported, whom GitLab calls a source user, as stored. */
 export interface SourceUser {
   readonly id: number;
   readonly namespace_id: number;
@@ -85,11 +85,11 @@ export async function known(
   return new Map(rows.map((row) => [row.source_user_identifier, row]));
 }
 
-/** Who somebody is here: their placeholder, or who has agreed to be them; `null` if that is nobody any more. */
+/** The user here of a source user: the placeholder, or the one who has agreed; `null` if that user is deleted. */
 export const userOf = ({ status, placeholder_user_id, reassign_to_user_id }: SourceUser) =>
   ACCEPTED.includes(status) ? reassign_to_user_id : placeholder_user_id;
 
-/** Those of a group at the top who may still be said to be somebody here, in the order in which they were seen. */
+/** Those of a group at the top that can be reassigned, in the order in which they were seen. */
 export const listReassignable = (db: Reader, namespaceId: number): Awaitable<SourceUser[]> =>
   db.all<SourceUser>(
     `${COLUMNS} where s.namespace_id = ? and s.status in ('pending_reassignment', 'rejected') order by s.id`,
@@ -168,7 +168,7 @@ async function freeNames(db: Reader, wanted: string): Promise<{ username: string
   }
 }
 
-/** What somebody who is nobody here was a member of there. */
+/** A membership of a source user, which waits until they are reassigned. */
 export interface PlaceholderMember {
   readonly source_user_id: number;
   readonly namespace_id: number | null;
@@ -233,7 +233,7 @@ export async function topOf(
   return row?.[0] as number | undefined;
 }
 
-/** Whether a user was said to be somebody else of the same origin: nobody is two people there. */
+/** Whether another source user of the same origin is, or is to be, reassigned to a user. */
 export async function isClaimed(
   db: Reader,
   { id, namespace_id, source_hostname, import_type }: SourceUser,

@@ -19,7 +19,7 @@ import {
 } from "../users/removal.ts";
 import * as sourceUsers from "./queries.ts";
 
-/** What a placeholder has of which whoever it turns out to be may have the same: then theirs stays. */
+/** What a placeholder has of which the user may have the same: then theirs stays. */
 const SHARED_TABLES = new Set([
   ...["issue_assignees", "merge_request_assignees", "merge_request_reviewers"],
   ...["merge_request_committers", "approvals", "approval_rule_users", "protection_grants"],
@@ -29,7 +29,7 @@ const SHARED_TABLES = new Set([
 /** The parts of a user that placeholders have, and are handed on. */
 const SHARED: readonly Part[] = USER_PARTS.filter(([table]) => SHARED_TABLES.has(table));
 
-/** What nobody has twice. */
+/** What a user can't have twice. */
 const OWN: readonly Part[] = [
   ...CONTRIBUTIONS,
   SNIPPETS,
@@ -40,8 +40,8 @@ const OWN: readonly Part[] = [
 const ALL: readonly Part[] = [...OWN, ...SHARED, ["award_emoji", "user_id", "id"]];
 
 /**
- * Makes what somebody did who was imported, and what they were a member of, whoever's who has agreed to be them, in batches, between
- * which others can write. A later call goes on where this one stopped. In the end the placeholder is deleted.
+ * Gives what a source user did, and their memberships, to the user who has agreed, in batches, between which others can
+ * write. A later call goes on where this one stopped. In the end the placeholder is deleted.
  *
  * @param now epoch milliseconds
  * @throws what the signal was aborted with
@@ -99,7 +99,7 @@ function handShared(
   );
 }
 
-/** Makes somebody a member of what the placeholder was one of, unless they have as much there. */
+/** Makes the user a member where the source user was one, unless they have as high a role there. */
 async function admit(
   store: Store,
   { id, reassigned_by_user_id }: sourceUsers.SourceUser,

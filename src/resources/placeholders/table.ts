@@ -1,8 +1,8 @@
 import type { Migration } from "../../store/migrate.ts";
 
 /**
- * Who has done what was imported into a group at the top, as far as they are nobody here: by the server that they are from and
- * their id there, the placeholder that stands for them, and who they turned out to be. What they were members of waits until then.
+ * Contributors to what was imported into a group at the top who have no account here: by the server that they are from and
+ * their id there, with their placeholder and the user to whom they are reassigned. Their memberships wait until then.
  */
 export const migrations: Migration[] = [
   {

@@ -1247,6 +1247,8 @@ export const INTERNAL: Readonly<Record<string, string>> = {
   outbox: "work to be done",
   outbox_workers: "who does work",
   pipeline_schedule_runs: "which schedule has started a pipeline",
+  import_source_users: "who has done what was imported",
+  placeholder_members: "memberships that wait",
   pipeline_variables: "what a pipeline was given",
   processes: "who does work",
   provider_sign_ins: "sign-in",
