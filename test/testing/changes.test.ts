@@ -1,4 +1,4 @@
-import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
+import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from "vitest";
 import { loadNewest, migrations } from "../../src/database/schema.ts";
 import { migrate } from "../../src/store/migrate.ts";
 import { openMemory } from "../../src/store/open.ts";
@@ -242,7 +242,12 @@ describe("GET changes", () => {
   it("leaves no trace, and goes on after restores in any order", async () => {
     await ask("POST SITE/issues", { title: "New" });
     const all = () => server.changes({ since: "start", all: true });
-    const before = await all();
+    // When a token was used last is written after the answer.
+    const before = await vi.waitFor(async () => {
+      const found = await all();
+      expect(JSON.stringify(found)).toContain("last_used_at");
+      return found;
+    });
     await changes();
     expect(await all()).toEqual(before);
     await server.snapshots.save("later");
