@@ -91,6 +91,9 @@ describe("requests with one of them", () => {
   const BY_ROUTE: Record<string, object> = {
     "POST /groups/:id/invitations": { email: "invited@example.com", access_level: 10 },
     "POST /projects/:id/invitations": { email: "invited@example.com", access_level: 10 },
+    // There is no such label: of a list, one of four attributes is needed.
+    "POST /groups/:id/boards/:board_id/lists": { label_id: 999_999 },
+    "POST /projects/:id/boards/:board_id/lists": { label_id: 999_999 },
     "PUT /groups/:id/labels": { name: "label 0" },
     "PUT /projects/:id/labels": { name: "label 0" },
   };

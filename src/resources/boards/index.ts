@@ -129,10 +129,12 @@ const subjects = {
 function listedIn(input: Input<typeof subjects>): Listed {
   const [listed, ...more] = SUBJECTS.flatMap((type) => {
     const id = input[`${type}_id`];
-    if (id === null) throw invalid({ [`${type}_id`]: ["is invalid"] });
-    return id === undefined ? [] : [{ type, id }];
+    return id === undefined || id === null ? [] : [{ type, id }];
   });
-  if (!listed) throw missing("label_id");
+  if (!listed) {
+    const blank = SUBJECTS.find((type) => input[`${type}_id`] === null);
+    throw blank ? invalid({ [`${blank}_id`]: ["is invalid"] }) : missing("label_id");
+  }
   if (more.length > 0) {
     const error = `${Object.keys(subjects).join(", ")} are mutually exclusive`;
     throw new ApiError(400, { error });
