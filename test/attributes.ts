@@ -739,7 +739,7 @@ const settings: Entity = {
     can_create_organization: on,
     check_namespace_plan: only(false, true),
     ci_job_live_trace_enabled: off,
-    ci_max_includes: refused(7),
+    ci_max_includes: shown(7, 8),
     ci_max_total_yaml_size_bytes: refused(7),
     ci_partitions_size_limit: shown(7, 8),
     commit_email_hostname: text,
