@@ -556,6 +556,9 @@ describe("who is nobody here", () => {
     ["no CSV file", "Source host", "who.txt", /\.csv file extension/],
     ["another file", "a,b\n1,2\n", "who.csv", /not correctly formatted/],
     ["a quote without an end", '"a', "who.csv", /a quote in it has no end/],
+    ["a long cell", "a".repeat(10_001), "who.csv", /a cell in it is too long/],
+    ["a long cell in quotes", `"${'""'.repeat(10_001)}"`, "who.csv", /a cell in it is too long/],
+    ["many blank lines", "\n".repeat(50_002), "who.csv", /it has too many rows/],
     ["too many columns", ",".repeat(30), "who.csv", /too many columns/],
   ])("%s says nothing of anybody", async (_, text, name, problem) => {
     const { status, json } = await upload(text, "owner", name);

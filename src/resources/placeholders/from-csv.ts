@@ -1,14 +1,15 @@
-import { CsvError, csvLine, csvRows } from "../../core/csv.ts";
+import { CsvError, type CsvRows, csvLine, csvRows } from "../../core/csv.ts";
 import { ApiError } from "../../core/errors.ts";
 import type { Claims } from "../../jobs/mails.ts";
 import type { Reader } from "../../store/port.ts";
+import { STEPS, type Steps } from "../../turns/pace.ts";
 import * as users from "../users/queries.ts";
 import { propose, type Reassigning } from "./changes.ts";
 import * as sourceUsers from "./queries.ts";
 
 /** The limits of a file, as in GitLab. */
 export const MOST_BYTES = 10 * 1024 * 1024;
-const MOST = { rows: 50_000, columns: 20 };
+const MOST = { rows: 50_000, columns: 20, characters: 10_000 };
 
 const HEAD = [
   ...["Source host", "Import type", "Source user identifier", "Source user name"],
@@ -50,14 +51,18 @@ interface Claim {
  * @returns the rows that name a user, and how many name none
  * @throws ApiError 422 for a text that is no such file, or names a user twice
  */
-export function read(text: string, namespaceId: number): { claims: Claim[]; skipped: number } {
-  const { names, rows } = rowsIn(text);
+export function* read(
+  text: string,
+  namespaceId: number,
+): Steps<{ claims: Claim[]; skipped: number }> {
+  const { names, rows } = yield* rowsIn(text);
   if (!NEEDED.every((name) => names.includes(name))) {
     throw wrong("The provided CSV was not correctly formatted.");
   }
   const claims: Claim[] = [];
   const said = new Set<string>();
   for (const row of rows) {
+    yield STEPS;
     const cell = (name: string) => row[name] ?? "";
     const origin = { namespaceId, importType: cell("import_type"), hostname: cell("source_host") };
     const [username, email] = [cell("gitlab_username"), cell("gitlab_public_email")];
@@ -77,9 +82,9 @@ export function read(text: string, namespaceId: number): { claims: Claim[]; skip
   return { claims, skipped: rows.length - claims.length };
 }
 
-function rowsIn(text: string) {
+function* rowsIn(text: string): Steps<CsvRows> {
   try {
-    return csvRows(text, MOST);
+    return yield* csvRows(text, MOST);
   } catch (error) {
     if (error instanceof CsvError) throw wrong(`The CSV file cannot be read: ${error.message}.`);
     throw error;

@@ -39,15 +39,18 @@ export const placeholderResource: Resource = {
       input: { file: file() },
       upload: { part: "file", maxBytes: csv.MOST_BYTES },
       examples: [{ message: PROCESSED }],
-      handle: async (context) => {
-        const { db, source, caller, input, now } = context;
+      prepare: async (input, { store, source, budget }) => {
         if (!input.file.name.endsWith(".csv")) {
           throw new ApiError(422, {
             message: "You must upload a CSV file with a .csv file extension.",
           });
         }
-        const text = (await bytesOf(readFile(db, input.file))).toString("utf8");
-        const { claims, skipped } = csv.read(text, source.id);
+        const bytes = await bytesOf(readFile(store.reader(), input.file));
+        return budget.take(csv.read(bytes.toString("utf8"), source.id));
+      },
+      handle: async (context) => {
+        const { db, source, caller, now, prepared } = context;
+        const { claims, skipped } = prepared;
         const change = await reassigningOf(context);
         const counted = { ...(await csv.apply(change, claims, caller.admin)), skipped };
         const { email: to } = (await users.find(db, caller.id)) as users.User;
