@@ -98,9 +98,17 @@ export async function apply(
   anyAddress: boolean,
 ): Promise<Omit<Claims, "skipped">> {
   const { db } = change;
+  // A group has fewer of them than a file may have rows.
+  const reassignable = await sourceUsers.listReassignable(db, change.group.id);
+  const known = new Map(
+    reassignable.map((one) => [
+      keyOf(one.import_type, one.source_hostname, one.source_user_identifier),
+      one,
+    ]),
+  );
   let matched = 0;
   for (const { origin, identifier, username, email } of claims) {
-    const found = (await sourceUsers.known(db, origin, [identifier])).get(identifier);
+    const found = known.get(keyOf(origin.importType, origin.hostname, identifier));
     const user = found && (await userNamed(db, { username, email }, anyAddress));
     if (!found || !user) continue;
     try {
@@ -112,6 +120,8 @@ export async function apply(
   }
   return { matched, failed: claims.length - matched };
 }
+
+const keyOf = (...texts: readonly string[]): string => JSON.stringify(texts);
 
 /** The user with a name, with an address, or with both. */
 async function userNamed(
